@@ -10,7 +10,9 @@ Key: TypeAlias = jax.Array  # a typed key, `jax.random.key(...)`
 Tree: TypeAlias = Any  # any pytree of arrays
 Batch: TypeAlias = Any  # any pytree of arrays whose leading axis counts data
 Schedule: TypeAlias = Callable[[Any], Any]  # step -> value, as in optax
-Potential: TypeAlias = Callable[[Tree, Batch], Array]  # (position, batch) -> energy, full-data units
+Potential: TypeAlias = Callable[
+    [Tree, Batch], Array
+]  # (position, batch) -> energy, full-data units
 
 
 class StepInfo(NamedTuple):

@@ -1,0 +1,27 @@
+"""One seed, named streams of randomness; what step t draws depends on (seed, chain, t) alone."""
+
+from typing import NamedTuple
+
+import jax
+
+from pxsgmcmc.types import Key
+
+
+class Streams(NamedTuple):
+    """The root key of each purpose. Append only: existing streams keep their keys."""
+
+    init: Key
+    batches: Key
+    noise: Key
+    augment: Key
+
+
+def streams(seed: int, chain: int = 0) -> Streams:
+    """The streams of one chain.
+
+    Example:
+      >>> keys = streams(seed=0, chain=1)
+      >>> noise_of_step_7 = jax.random.fold_in(keys.noise, 7)
+    """
+    root = jax.random.fold_in(jax.random.key(seed), chain)
+    return Streams(*jax.random.split(root, len(Streams._fields)))

@@ -1,0 +1,42 @@
+"""The accept-reject test shared by the samplers that have one."""
+
+import jax
+import jax.numpy as jnp
+
+from pxsgmcmc.tree import dot
+from pxsgmcmc.types import Array, Batch, Key, Potential, Tree
+
+
+def energy_difference(
+    potential: Potential, new: Tree, old: Tree, batch: Batch, energies: tuple[Array, Array]
+) -> Array:
+    """U(new) - U(old), part by part where the potential can do so.
+
+    Energies of networks are large and their differences near one: in float32 the difference of two
+    totals would lose the digits that decide (Izmailov et al., 2021).
+    """
+    difference = getattr(potential, "difference", None)
+    if difference is not None:
+        return difference(new, old, batch)
+    energy_new, energy_old = energies
+    return energy_new - energy_old
+
+
+def kinetic_difference(new: Tree, old: Tree) -> Array:
+    """(|new|^2 - |old|^2) / 2 without cancellation between two large sums."""
+    less = jax.tree.map(jnp.subtract, new, old)
+    more = jax.tree.map(jnp.add, new, old)
+    return 0.5 * dot(less, more)
+
+
+def metropolis_test(key: Key, change: Array, temperature: float) -> tuple[Array, Array]:
+    """Probability min(1, exp(-change / T)) and its outcome; a change that is not finite is refused.
+
+    At T = 0 the limit is taken: downhill is accepted, uphill refused.
+    """
+    if temperature > 0.0:
+        probability = jnp.exp(jnp.minimum(0.0, -change / temperature))
+    else:
+        probability = (change <= 0.0).astype(float)
+    probability = jnp.where(jnp.isfinite(change), probability, 0.0)
+    return probability, jax.random.uniform(key, (), probability.dtype) < probability

@@ -1,0 +1,181 @@
+"""Arithmetic, noise and names over pytrees of arrays."""
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.types import Array, Key, Tree
+
+
+def paths(tree: Tree) -> list[str]:
+    """Names of the leaves in flattening order, such as "blocks/0/conv/kernel".
+
+    The last key of a Flax NNX parameter (`.value`) belongs to its container and is left out.
+
+    Example:
+      >>> paths({"dense": {"kernel": 1.0, "bias": 2.0}})
+      ['dense/bias', 'dense/kernel']
+    """
+    flat, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return [path_name(path) for path, _ in flat]
+
+
+def path_name(path: tuple[Any, ...]) -> str:
+    """One JAX key path as a string with slashes."""
+    if len(path) > 1 and path[-1] == jax.tree_util.GetAttrKey("value"):
+        path = path[:-1]
+    return jax.tree_util.keystr(path, simple=True, separator="/")
+
+
+def check_float_leaves(name: str, tree: Tree) -> None:
+    """Raise `UserError` unless `tree` has leaves and each is a floating-point array."""
+    flat, _ = jax.tree_util.tree_flatten_with_path(tree)
+    if not flat:
+        raise UserError(f"`{name}` must hold at least one array, got an empty tree.")
+    for path, leaf in flat:
+        kind = getattr(leaf, "dtype", None)
+        if kind is None or not jnp.issubdtype(kind, jnp.floating):
+            what = f"{kind} array" if kind is not None else type(leaf).__name__
+            raise UserError(
+                f"`{name}` must hold floating-point arrays only, got {what} at "
+                f"{path_name(path) or 'its root'!r}; split off what is not sampled first."
+            )
+
+
+def size(tree: Tree) -> int:
+    """How many numbers the tree holds.
+
+    Example:
+      >>> size({"a": jnp.zeros((2, 3)), "b": jnp.zeros(4)})
+      10
+    """
+    return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(tree))
+
+
+def broadcast_prefix(prefix: Tree, tree: Tree, name: str) -> Tree:
+    """Repeat the leaves of `prefix` over the subtrees of `tree` that they stand for.
+
+    Example:
+      >>> broadcast_prefix({"a": 1.0, "b": 2.0}, {"a": [0, 0], "b": 0}, "friction")
+      {'a': [1.0, 1.0], 'b': 2.0}
+    """
+    try:
+        return jax.tree.map(lambda value, part: jax.tree.map(lambda _: value, part), prefix, tree)
+    except (ValueError, TypeError, KeyError):
+        raise UserError(
+            f"`{name}` must be a number or a tree prefix of the position, got "
+            f"{_outline(prefix)} for a position like {_outline(tree)}."
+        ) from None
+
+
+def _outline(tree: Tree) -> str:
+    """The structure of a tree in at most a line."""
+    text = str(jax.tree.structure(tree)).removeprefix("PyTreeDef(").removesuffix(")")
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def check_prefix(name: str, prefix: Tree, *, at_least: float = 0.0, above: bool = False) -> Tree:
+    """Return `prefix` if its numbers are finite and within the bound, else raise `UserError`."""
+    flat, _ = jax.tree_util.tree_flatten_with_path(prefix)
+    for path, value in flat:
+        where = f" at {path_name(path)!r}" if path else ""
+        rule = f"{'above' if above else 'at least'} {at_least:g}"
+        try:
+            number = float(value)
+            fits = math.isfinite(number) and (number > at_least if above else number >= at_least)
+        except jax.errors.ConcretizationTypeError:  # traced: its value is not known yet
+            continue
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise UserError(f"`{name}` must be a number {rule}, got {value!r}{where}.")
+    if not flat:
+        raise UserError(f"`{name}` must be a number or a tree of numbers, got {prefix!r}.")
+    return prefix
+
+
+def by_path(tree: Tree, values: Mapping[str, Any], name: str = "values") -> Tree:
+    """A tree like `tree` whose leaves are looked up by the first pattern that matches their name.
+
+    Example:
+      >>> by_path({"kernel": 0.0, "bias": 0.0}, {"*bias": 1.0, "*": 0.02})
+      {'bias': 1.0, 'kernel': 0.02}
+    """
+    unused = set(values)
+    leaves = []
+    for path in paths(tree):
+        matches = [pattern for pattern in values if fnmatchcase(path, pattern)]
+        if not matches:
+            raise UserError(f"`{name}` has no pattern for {path!r}; add one, or '*' for the rest.")
+        unused -= set(matches)
+        leaves.append(values[matches[0]])
+    if unused:
+        raise UserError(f"`{name}` has a pattern that matches nothing: {sorted(unused)[0]!r}.")
+    return jax.tree.unflatten(jax.tree.structure(tree), leaves)
+
+
+def map_like(f: Callable[..., Array], tree: Tree, *rest: Tree) -> Tree:
+    """`jax.tree.map` that computes in at least float32 and returns the dtypes of `tree`.
+
+    So equations can be written with plain scalars, and half-precision positions lose nothing twice.
+    """
+
+    def leaf(x: Array, *others: Any) -> Array:
+        dtype = jnp.promote_types(x.dtype, jnp.result_type(float))
+        wide = [jnp.asarray(value, dtype) for value in (x, *others)]
+        return f(*wide).astype(x.dtype)
+
+    return jax.tree.map(leaf, tree, *rest)
+
+
+def widen(x: Array) -> Array:
+    """`x` in at least float32."""
+    return x.astype(jnp.promote_types(x.dtype, jnp.result_type(float)))
+
+
+def zeros_like(tree: Tree) -> Tree:
+    """The tree of zeros of the same shapes and dtypes."""
+    return jax.tree.map(jnp.zeros_like, tree)
+
+
+def normal_like(key: Key, tree: Tree) -> Tree:
+    """Independent standard normals shaped like `tree`, from one draw that is cut into leaves.
+
+    Element i of the draw depends on the key and i alone, so leaves that come later in the tree
+    do not change the noise of those before: an expanded chain and its plain twin share it.
+    """
+    leaves, structure = jax.tree.flatten(tree)
+    dtype = functools.reduce(jnp.promote_types, (x.dtype for x in leaves), jnp.result_type(float))
+    z = jax.random.normal(key, (size(tree),), dtype)
+    parts, start = [], 0
+    for leaf in leaves:
+        stop = start + math.prod(leaf.shape)
+        parts.append(z[start:stop].reshape(leaf.shape).astype(leaf.dtype))
+        start = stop
+    return jax.tree.unflatten(structure, parts)
+
+
+def dot(a: Tree, b: Tree) -> Array:
+    """Inner product over all leaves, summed in at least float32."""
+
+    def leaf(x: Array, y: Array) -> Array:
+        dtype = jnp.promote_types(x.dtype, jnp.result_type(float))
+        return jnp.sum(x.astype(dtype) * y.astype(dtype))
+
+    return sum(jax.tree.leaves(jax.tree.map(leaf, a, b)), start=jnp.zeros((), float))
+
+
+def sum_of_squares(tree: Tree) -> Array:
+    """Squared Euclidean norm over all leaves."""
+    return dot(tree, tree)
+
+
+def where(condition: Array, a: Tree, b: Tree) -> Tree:
+    """`a` where the scalar `condition` holds, else `b`."""
+    return jax.tree.map(lambda x, y: jnp.where(condition, x, y), a, b)
