@@ -21,7 +21,7 @@ def classification(apply: Callable[[Tree, Any], Array], **settings: Any) -> Post
       **settings: `data_size`, `prior`, `factor_prior`, as in `posterior`.
 
     Example:
-      >>> U = classification(lambda W, x: x @ W, data_size=100, prior=normal(0.02))
+      >>> U = classification(lambda W, x: x @ W, data_size=100)
       >>> round(float(U(jnp.zeros((2, 10)), (jnp.ones((5, 2)), jnp.zeros(5, int)))), 3)
       230.259
     """
