@@ -1,0 +1,169 @@
+"""The command line: parses, calls one function, prints. Rooms are imported when a command runs."""
+
+import contextlib
+import difflib
+import functools
+import importlib
+import inspect
+import io
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pxsgmcmc.errors import CorruptRun, Diverged, UserError
+
+
+class Command(NamedTuple):
+    """Where a command lives and what it does."""
+
+    home: str  # module:function
+    about: str
+    takes_settings: bool = False  # unknown flags are settings of the configuration
+
+
+COMMANDS = {
+    "run": Command("run:run", "run a configuration: sample, keep draws, survive", True),
+    "resume": Command("run:resume", "go on with a run that was stopped"),
+    "show": Command("look:show", "what a run is, how far, and whether it is well"),
+    "list": Command("look:list_runs", "the runs under a folder"),
+    "verify": Command("look:verify", "check every file of a run against its hash"),
+    "config check": Command("configs:check", "read a configuration and say what is wrong", True),
+    "config show": Command("configs:show", "print a bundled configuration, or list them"),
+    "data list": Command("data:list_sets", "the data sets that are known"),
+    "data get": Command("data:get", "download an official data set"),
+    "data check": Command("data:check", "check a data set against its hashes"),
+    "data corrupt": Command("corrupt:corrupt_set", "write the 19 corruptions of an image set"),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns the exit code. 0 done, 2 input, 3 diverged, 4 damaged."""
+    arguments = sys.argv[1:] if argv is None else argv
+    return guarded(lambda: _dispatch(arguments))
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """The exit code of a command, with errors that are the user's said in one line."""
+    try:
+        return command()
+    except UserError as error:
+        return _fail(error, 2)
+    except Diverged as error:
+        return _fail(error, 3)
+    except CorruptRun as error:
+        return _fail(error, 4)
+    except KeyboardInterrupt:
+        return _fail("Interrupted.", 130)
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def entry() -> None:
+    """What the `pxsgmcmc` script calls."""
+    sys.exit(main())
+
+
+def _fail(error: Any, code: int) -> int:
+    print(f"pxsgmcmc: {' '.join(str(error).split())}", file=sys.stderr)
+    return code
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return 0
+    if arguments[0] == "--version":
+        from pxsgmcmc import __version__
+
+        print(f"pxsgmcmc {__version__}")
+        return 0
+    for words in (2, 1):
+        name = " ".join(arguments[:words])
+        if name in COMMANDS and len(arguments) >= words:
+            return _call(name, arguments[words:])
+    group = [name for name in COMMANDS if name.split()[0] == arguments[0]]
+    if group:
+        known = ", ".join(name.split()[1] for name in group)
+        raise UserError(f"`pxsgmcmc {arguments[0]}` needs one of: {known}.")
+    close = difflib.get_close_matches(arguments[0], COMMANDS, n=1)
+    hint = f"did you mean `{close[0]}`?" if close else "`pxsgmcmc --help` lists them."
+    raise UserError(f"There is no command {arguments[0]!r}; {hint}")
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  pxsgmcmc {name.ljust(width)}  {COMMANDS[name].about}" for name in COMMANDS]
+    return "\n".join(
+        [
+            "Sample the posterior of neural networks with parameter-expanded SG-MCMC.",
+            "",
+            *lines,
+            "",
+            "Each command explains itself: pxsgmcmc run --help",
+            "Exit codes: 0 done, 2 something in the input, 3 the chain diverged, 4 a damaged run,",
+            "            128 + n stopped by signal n (what was sampled is kept; resume goes on).",
+        ]
+    )
+
+
+def _call(name: str, arguments: list[str]) -> int:
+    import tyro
+
+    command = COMMANDS[name]
+    module, _, function = command.home.partition(":")
+    call = getattr(importlib.import_module(f"pxsgmcmc.cli.{module}"), function)
+    asked_for_help = {"-h", "--help"} & set(arguments)
+    said = io.StringIO()
+    parsed: list[Any] = []
+
+    # tyro reads the flags and calls this stand-in, so that errors of the command itself are not
+    # taken for errors of its flags.
+    @functools.wraps(call)
+    def note(*args: Any, **settings: Any) -> None:
+        parsed.append((args, settings))
+
+    rest, problem = list[str](), ""
+    parse = functools.partial(
+        tyro.cli,
+        note,
+        prog=f"pxsgmcmc {name}",
+        description=_description(call),
+        args=arguments,
+        config=(tyro.conf.PositionalRequiredArgs,),
+    )
+    with contextlib.nullcontext() if asked_for_help else contextlib.redirect_stderr(said):
+        try:
+            if command.takes_settings:
+                _, rest = parse(return_unknown_args=True)
+            else:
+                parse()
+        except SystemExit as stop:
+            if not stop.code:
+                return 0
+            problem = _one_line(said.getvalue())
+    if not parsed:
+        raise UserError(f"{problem} See `pxsgmcmc {name} --help`.")
+    args, settings = parsed[0]
+    if command.takes_settings:
+        settings["settings"] = rest
+    return call(*args, **settings) or 0
+
+
+def _description(call: Callable[..., Any]) -> str:
+    """A command's docstring up to its arguments, with its example lines set off."""
+    text = (inspect.getdoc(call) or "").partition("\nArgs:")[0].strip()
+    return re.sub(r"^(?=pxsgmcmc )", "  ", text, flags=re.MULTILINE)
+
+
+def _one_line(box: str) -> str:
+    """What stands in tyro's box, up to its first rule."""
+    lines = [re.sub(r"[│╭╮╰╯]", "", line).strip() for line in box.splitlines()[1:]]
+    kept: list[str] = []
+    for line in lines:
+        if line.startswith("──"):
+            break
+        kept.append(line)
+    return " ".join(" ".join(kept).split()).rstrip(".") + "."

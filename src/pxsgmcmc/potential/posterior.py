@@ -118,6 +118,9 @@ def freeze_factors(potential: Potential) -> Potential:
     """The same energy with no gradient for the factors: a control that moves the base alone.
 
     Use with `noise=plan.groups(base=1.0, factors=0.0)` so that nothing else moves them either.
+
+    Args:
+      potential: energy of (expanded position, batch).
     """
 
     def frozen(position: Expanded, batch: Batch) -> Array:

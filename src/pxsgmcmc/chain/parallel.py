@@ -1,0 +1,103 @@
+"""Several chains on one machine: a process each, so that none can touch another.
+
+    OUT/config.toml        what all chains run
+    OUT/chain-0000/ ...    a run directory each, with its own stream of randomness
+
+A chain that dies without having said why is resumed, a few times. The cores are dealt out, since
+two chains that fight for the same ones are slower than two that do not.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from pxsgmcmc.chain.stop import StopWish
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.store import files
+
+CONFIG = "config.toml"
+MOST_DEATHS = 3  # of one chain, before it is given up
+
+
+class Outcome(NamedTuple):
+    """How several chains ended."""
+
+    code: int  # exit code of the whole
+    summary: str
+
+
+def chain_folders(folder: Path) -> list[Path]:
+    """The run directories of the chains in `folder`; none if it is not made so."""
+    return sorted(path for path in folder.glob("chain-[0-9][0-9][0-9][0-9]") if path.is_dir())
+
+
+def run_chains(config: str, chains: int, folder: Path, *, resume: bool) -> Outcome:
+    """Run all chains to their end, or until a signal."""
+    _claim(config, chains, folder, resume)
+    with StopWish() as wish:
+        running = {chain: _start(folder, chain, chains) for chain in range(chains)}
+        ended: dict[int, int] = {}
+        deaths = dict.fromkeys(range(chains), 0)
+        told = False
+        while running:
+            if wish.signal is not None and not told:
+                told = True
+                for process in running.values():
+                    process.send_signal(signal.SIGTERM)
+            for chain, process in list(running.items()):
+                code = process.poll()
+                if code is None:
+                    continue
+                del running[chain]
+                if code < 0 and not told and deaths[chain] < MOST_DEATHS:
+                    deaths[chain] += 1
+                    print(f"chain {chain} died of signal {-code}; resuming it", file=sys.stderr)
+                    running[chain] = _start(folder, chain, chains)
+                else:
+                    ended[chain] = code
+            time.sleep(0.05)
+    words = {0: "done", 2: "input", 3: "diverged", 4: "damaged"}
+    states = [words.get(code, "stopped" if code >= 128 else "died") for code in ended.values()]
+    summary = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))
+    if wish.signal is not None and any(code for code in ended.values()):
+        return Outcome(128 + wish.signal, summary)
+    worst = max((code if code > 0 else 1 if code else 0 for code in ended.values()), default=0)
+    return Outcome(worst, summary)
+
+
+def _claim(config: str, chains: int, folder: Path, resume: bool) -> None:
+    """Make the folder with its configuration, or see that the one there is the same."""
+    stored = folder / CONFIG
+    if stored.exists() and not resume:
+        raise UserError(
+            f"`{folder}` already holds a run: go on with --resume, or choose another directory."
+        )
+    if stored.exists() and stored.read_text("utf-8") != config:
+        raise UserError(f"`{folder}` holds a run with other settings: choose another directory.")
+    for chain in range(chains):
+        with files.writing(folder):
+            _folder_of(folder, chain).mkdir(parents=True, exist_ok=True)
+    if not stored.exists():
+        files.write_file(stored, config.encode())
+
+
+def _folder_of(folder: Path, chain: int) -> Path:
+    return folder / f"chain-{chain:04}"
+
+
+def _start(folder: Path, chain: int, chains: int) -> subprocess.Popen[bytes]:
+    """A process for one chain, in a session of its own: Ctrl-C reaches it through us alone."""
+    command = [sys.executable, "-m", "pxsgmcmc.cli.one_chain", str(folder), str(chain)]
+    process = subprocess.Popen(command, start_new_session=True)
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        share = cores[chain % len(cores) :: min(chains, len(cores))]
+        try:
+            os.sched_setaffinity(process.pid, share)
+        except OSError:  # it ended already, or the machine does not allow it
+            pass
+    return process

@@ -1,0 +1,71 @@
+"""The commands `pxsgmcmc config check` and `config show`, and the configurations in the package."""
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from pxsgmcmc.config import Config, read_config, write_config
+from pxsgmcmc.errors import UserError
+
+
+def bundled() -> dict[str, str]:
+    """Name -> text of the configurations that come with the package."""
+    found = {}
+    with as_file(files("pxsgmcmc") / "configs") as folder:
+        for path in sorted(folder.rglob("*.toml")):
+            found[path.relative_to(folder).with_suffix("").as_posix()] = path.read_text("utf-8")
+    return found
+
+
+def load_config(name: str, settings: list[str] | None = None) -> Config:
+    """The configuration in a file, or the bundled one of that name, with settings over it."""
+    if Path(name).exists() or name.endswith(".toml"):
+        return read_config(name, settings)
+    texts = bundled()
+    if name not in texts:
+        raise UserError(
+            f"There is no configuration file `{name}`, nor a bundled one of that name: "
+            f"{', '.join(texts)}."
+        )
+    from pxsgmcmc.config import parse_config
+
+    return parse_config(texts[name], settings, name=name)
+
+
+def check(
+    file: Annotated[str, tyro.conf.arg(metavar="FILE")],
+    settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
+) -> None:
+    """Read a configuration, say what is wrong with it, or print it with all its defaults.
+
+    pxsgmcmc config check my.toml
+    pxsgmcmc config check my.toml --chain.draws 10
+
+    Args:
+      file: a TOML file, or the name of a bundled configuration.
+      settings: flags over it.
+    """
+    print(write_config(load_config(file, settings)), end="")
+
+
+def show(
+    name: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")] = None,
+) -> None:
+    """Print a bundled configuration with its comments; without a name, list them.
+
+    pxsgmcmc config show
+    pxsgmcmc config show digits/px_sghmc > my.toml
+
+    Args:
+      name: of the configuration.
+    """
+    texts = bundled()
+    if name is None:
+        for known, text in texts.items():
+            print(f"{known:24}{text.splitlines()[0].lstrip('# ')}")
+    elif name not in texts:
+        raise UserError(f"No configuration is called {name!r}. Known: {', '.join(texts)}.")
+    else:
+        print(texts[name], end="")

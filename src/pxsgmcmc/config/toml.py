@@ -1,0 +1,208 @@
+"""TOML text <-> configuration, with errors of one sentence that name the setting."""
+
+import difflib
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pxsgmcmc.config.schema import Config
+from pxsgmcmc.errors import UserError
+
+_WORDS = {
+    "`int`": "a whole number",
+    "`float`": "a number",
+    "`str`": "text",
+    "`bool`": "true or false",
+    "`object`": "a table",
+    "`array`": "a list",
+    "`null`": "nothing",
+}
+
+
+def read_config(path: str | Path, overrides: list[str] | None = None) -> Config:
+    """The configuration in a file, with `--section.key value` pairs over it."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(f"There is no configuration file `{path}`.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UserError(f"`{path}` cannot be read: {reason}.") from None
+    return parse_config(text, overrides, name=str(path))
+
+
+def parse_config(text: str, overrides: list[str] | None = None, name: str = "config") -> Config:
+    """The configuration in `text`; `name` says in errors where it came from."""
+    try:
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        reason = " ".join(str(error).split()) or "it is nested too deeply"
+        raise UserError(f"`{name}` is not TOML: {reason}.") from None
+    for key, value in _pairs(overrides or []):
+        _put(tables, key, value)
+    try:
+        return msgspec.convert(tables, Config, strict=True)
+    except (msgspec.ValidationError, RecursionError, OverflowError) as error:
+        raise UserError(_sentence(str(error), tables)) from None
+
+
+def write_config(config: Config) -> str:
+    """The configuration as TOML in which every setting is spelt out; none that are not set."""
+    tables = msgspec.to_builtins(config)
+    lines = [f"{key} = {_value(v)}" for key, v in tables.items() if not isinstance(v, dict)]
+    for section, table in tables.items():
+        if isinstance(table, dict):
+            lines += ["", f"[{section}]"]
+            lines += [f"{key} = {_value(v)}" for key, v in table.items() if v is not None]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return msgspec.json.encode(value).decode()  # a JSON string is a TOML basic string
+    if isinstance(value, dict):
+        inner = ", ".join(f"{key} = {_value(v)}" for key, v in value.items() if v is not None)
+        return f"{{ {inner} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)
+
+
+def _pairs(tokens: list[str]) -> list[tuple[str, Any]]:
+    """`--a.b 1 --c=x` as [("a.b", 1), ("c", "x")]."""
+    pairs, rest = [], list(tokens)
+    while rest:
+        flag = rest.pop(0)
+        if not flag.startswith("--") or len(flag) < 3:
+            raise UserError(f"`{flag}` is out of place; settings are written --section.key value.")
+        key, equals, value = flag[2:].partition("=")
+        if not equals:
+            if not rest:
+                raise UserError(f"`{flag}` needs a value.")
+            value = rest.pop(0)
+        pairs.append((key.replace("-", "_"), _literal(value)))
+    return pairs
+
+
+def _literal(text: str) -> Any:
+    """A flag's value as TOML would read it, or else as text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError, KeyError):
+        return text
+
+
+def _put(tables: dict[str, Any], key: str, value: Any) -> None:
+    *sections, last = key.split(".")
+    place = tables
+    for section in sections:
+        place = place.setdefault(section, {})
+        if not isinstance(place, dict):
+            raise UserError(f"`{key}` cannot be set: `{section}` is not a table.")
+    place[last] = value
+
+
+def _sentence(message: str, tables: dict[str, Any]) -> str:
+    """The message of msgspec as ours: the setting, the rule, the value, perhaps a suggestion."""
+    problem, _, where = message.partition(" - at `$")
+    path = where.rstrip("`").lstrip(".")
+    if unknown := re.match(r"Object contains unknown field `(.*)`", problem, re.DOTALL):
+        return _unknown(unknown[1], path, tables)
+    if missing := re.match(r"Object missing required field `(.*)`", problem):
+        return f"`{_join(path, missing[1])}` is missing."
+    if tag := re.match(r"Invalid value '?(.*?)'?$", problem, re.DOTALL):
+        known = _tags(path)
+        choices = f"; known: {', '.join(known)}" if known else ""
+        return _line(f"`{path}` cannot be {tag[1]!r}{choices}.")
+    if enum := re.match(r"Invalid enum value (.*)$", problem, re.DOTALL):
+        known = _choices(path, tables)
+        return _line(f"`{path}` must be one of {', '.join(known)}, got {enum[1]}.")
+    for word, plain in _WORDS.items():
+        problem = problem.replace(word, plain)
+    wanted = problem.removeprefix("Expected ").partition(", got")[0].replace("`", "")
+    for word, plain in _WORDS.items():  # in a union the words stand without their marks
+        wanted = re.sub(rf"\b{word.strip('`')}\b", plain, wanted)
+    wanted = wanted.replace(" | ", " or ").replace(".0", "")
+    return _line(f"`{path or 'config'}` must be {wanted}, got {_lookup(tables, path)!r}.")
+
+
+def _line(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
+def _unknown(field: str, path: str, tables: dict[str, Any]) -> str:
+    known = _fields(path, tables)
+    close = difflib.get_close_matches(field, known, n=1)
+    hint = f"did you mean `{close[0]}`?" if close else f"known: {', '.join(known)}."
+    place = f"[{path}]" if path else "The configuration"
+    return _line(f"{place} has no setting {field!r}: `{_join(path, field)}`; {hint}")
+
+
+def _join(path: str, field: str) -> str:
+    return f"{path}.{field}" if path else field
+
+
+def _lookup(tables: Any, path: str) -> Any:
+    for part in re.findall(r"[^.\[\]]+", path):
+        if isinstance(tables, dict):
+            tables = tables.get(part)
+        elif isinstance(tables, list) and part.isdigit():
+            tables = tables[int(part)]
+    return tables
+
+
+def _types_at(path: str) -> list[Any]:
+    """The struct types that may stand at a path of the schema."""
+    types: list[Any] = [Config]
+    for part in re.findall(r"[^.\[\]]+", path):
+        found = []
+        for struct in types:
+            for field in msgspec.structs.fields(struct):
+                if field.name == part:
+                    inner = getattr(field.type, "__args__", (field.type,))
+                    found += [
+                        t for t in inner if isinstance(t, type) and issubclass(t, msgspec.Struct)
+                    ]
+        types = found
+    return types
+
+
+def _tags(path: str) -> list[str]:
+    types = _types_at(path.rpartition(".")[0])
+    return list(dict.fromkeys(str(struct.__struct_config__.tag) for struct in types))
+
+
+def _fields(path: str, tables: dict[str, Any]) -> list[str]:
+    """Names known at a path, of the kind the tables chose there."""
+    types = _types_at(path)
+    table = _lookup(tables, path)
+    for struct in types:
+        config = struct.__struct_config__
+        if config.tag_field and isinstance(table, dict):
+            if table.get(config.tag_field) == config.tag:
+                return [config.tag_field, *struct.__struct_fields__]
+    return [name for struct in types[:1] for name in struct.__struct_fields__]
+
+
+def _choices(path: str, tables: dict[str, Any]) -> list[str]:
+    parent, _, field = path.rpartition(".")
+    table = _lookup(tables, parent)
+    for struct in _types_at(parent):
+        config = struct.__struct_config__
+        if (
+            config.tag_field
+            and isinstance(table, dict)
+            and table.get(config.tag_field) != config.tag
+        ):
+            continue
+        for known in msgspec.structs.fields(struct):
+            if known.name == field:
+                return [str(choice) for choice in getattr(known.type, "__args__", ())]
+    return []

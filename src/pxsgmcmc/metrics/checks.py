@@ -1,0 +1,101 @@
+"""What the metrics ask of their input, each rule in one sentence when it is broken."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pxsgmcmc.errors import UserError
+
+# Float64 entries in a block of rows over all draws: 2 MB, which a processor's cache can hold.
+# Beyond what is passed in, metrics need some ten arrays of this size, however many draws and data.
+BLOCK_ENTRIES = 2**18
+
+
+def check_real(name: str, values: Any) -> np.ndarray:
+    """Return `values` as an array of real numbers, uncopied where it is one already."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise UserError(f"`{name}` must hold real numbers, got an array of {array.dtype}.")
+    return array
+
+
+def check_logits(logits: Any) -> np.ndarray:
+    """Return logits as (draws, data, classes); (data, classes) is taken for a single draw."""
+    logits = check_real("logits", logits)
+    if logits.ndim == 2:
+        logits = logits[None]
+    if logits.ndim != 3:
+        shape = logits.shape
+        raise UserError(f"`logits` must have axes (draws, data, classes), got shape {shape}.")
+    if 0 in logits.shape:
+        raise UserError(
+            f"`logits` must hold at least one draw, one row of data and one class, "
+            f"got shape {logits.shape} (draws, data, classes)."
+        )
+    return logits
+
+
+def check_labels(labels: Any, logits: np.ndarray) -> np.ndarray:
+    """Return labels as (data,) whole numbers that index the classes of `logits`."""
+    labels = np.asarray(labels)
+    _, data, classes = logits.shape
+    if labels.dtype.kind not in "iu":
+        raise UserError(f"`labels` must be whole numbers, got an array of {labels.dtype}.")
+    if labels.shape != (data,):
+        raise UserError(
+            f"`labels` must have one entry for each of the {data} rows of `logits`, "
+            f"got shape {labels.shape}."
+        )
+    outside = np.flatnonzero((labels < 0) | (labels >= classes))
+    if outside.size:
+        row = outside[0]
+        raise UserError(f"`labels` must lie in 0..{classes - 1}, got {labels[row]} in row {row}.")
+    return labels.astype(np.int64, copy=False)
+
+
+def check_vector(name: str, values: Any, length: int | None = None) -> np.ndarray:
+    """Return `values` as a non-empty (n,) float64 array of finite numbers."""
+    array = check_real(name, values).astype(np.float64)
+    if array.ndim != 1 or not array.size:
+        raise UserError(f"`{name}` must be a non-empty list of numbers, got shape {array.shape}.")
+    if length is not None and len(array) != length:
+        raise UserError(f"`{name}` must have {length} entries, got {len(array)}.")
+    if not np.isfinite(array).all():
+        row = np.flatnonzero(~np.isfinite(array))[0]
+        raise UserError(f"`{name}` must be finite, got {array[row]} at position {row}.")
+    return array
+
+
+def check_probabilities(name: str, values: Any) -> np.ndarray:
+    """Return `values` as (data, classes) float64 rows that are non-negative and sum to one."""
+    array = check_real(name, values).astype(np.float64)
+    if array.ndim != 2 or not array.size:
+        raise UserError(
+            f"`{name}` must be non-empty with axes (data, classes), got shape {array.shape}."
+        )
+    # A sum kept in float16 or float32 misses one by up to about 1e-3.
+    wrong = ~(np.isclose(array.sum(axis=1), 1.0, atol=1e-3, rtol=0.0) & (array >= 0.0).all(axis=1))
+    if wrong.any():
+        row = np.flatnonzero(wrong)[0]
+        raise UserError(
+            f"`{name}` must be probabilities that sum to one in every row, got {array[row]} in row "
+            f"{row}; pass logits through a softmax first."
+        )
+    return array
+
+
+def row_blocks(logits: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield (rows, logits of those rows) in float64, small enough to be worked on in memory."""
+    draws, data, classes = logits.shape
+    size = max(1, BLOCK_ENTRIES // (draws * classes))
+    for start in range(0, data, size):
+        rows = slice(start, min(start + size, data))
+        block = logits[:, rows].astype(np.float64)
+        if not np.isfinite(block).all():
+            draw, row, k = np.argwhere(~np.isfinite(block))[0]
+            raise UserError(
+                f"`logits` must be finite, got {block[draw, row, k]} in draw {draw}, "
+                f"row {start + row}, class {k}."
+            )
+        yield rows, block

@@ -1,0 +1,59 @@
+import jax
+import numpy as np
+import pytest
+
+from pxsgmcmc.chain.batches import Batches
+from pxsgmcmc.chain.collect import Collection
+from pxsgmcmc.errors import UserError
+
+
+@pytest.mark.parametrize(("data_size", "batch_size"), [(12, 4), (10, 3), (7, 7), (5, 1), (9, 8)])
+def test_the_stream_is_permutations_one_after_another(data_size, batch_size):
+    steps = 3 * data_size
+    rows = Batches(jax.random.key(0), data_size=data_size, batch_size=batch_size).rows(0, steps)
+    stream = rows.ravel()[: len(rows.ravel()) // data_size * data_size]
+    epochs = stream.reshape(-1, data_size)
+    assert (np.sort(epochs, axis=1) == np.arange(data_size)).all()
+
+
+def test_epochs_differ():
+    epochs = Batches(jax.random.key(0), data_size=50, batch_size=25).rows(0, 8).reshape(4, 50)
+    assert len({tuple(epoch) for epoch in epochs}) == 4
+
+
+def test_rows_depend_on_the_step_alone():
+    whole = Batches(jax.random.key(3), data_size=10, batch_size=3).rows(0, 40)
+    pieces = Batches(jax.random.key(3), data_size=10, batch_size=3)
+    later = pieces.rows(31, 9)
+    assert (later == whole[31:]).all()
+    assert (pieces.rows(2, 5) == whole[2:7]).all()
+    assert np.concatenate([pieces.rows(i, 1) for i in range(40)]).tolist() == whole.tolist()
+
+
+def test_no_steps_have_no_rows():
+    assert Batches(jax.random.key(0), data_size=4, batch_size=2).rows(5, 0).shape == (0, 2)
+
+
+def test_a_batch_larger_than_the_data_is_named():
+    with pytest.raises(UserError, match="`batch_size` must be at most the number of data, got 5"):
+        Batches(jax.random.key(0), data_size=4, batch_size=5)
+
+
+def test_draws_come_from_the_ends_of_cycles_after_burn_in():
+    collection = Collection(draws=5, steps=100, burn_in=30, per_cycle=2, every=10).checked()
+    assert [collection.step_of(k) for k in range(1, 6)] == [120, 130, 220, 230, 320]
+
+
+@pytest.mark.parametrize(
+    ("bad", "named"),
+    [
+        ({"draws": 0}, "draws"),
+        ({"steps": 0}, "steps"),
+        ({"burn_in": -1}, "burn_in"),
+        ({"per_cycle": 3, "every": 50}, "draws_per_cycle"),
+        ({"every": 0}, "every"),
+    ],
+)
+def test_a_collection_that_makes_no_sense_is_named(bad, named):
+    with pytest.raises(UserError, match=named):
+        Collection(**{"draws": 5, "steps": 100, **bad}).checked()

@@ -1,0 +1,60 @@
+"""Starting is quick, and every public name explains itself."""
+
+import inspect
+import subprocess
+import sys
+import time
+
+import pytest
+
+import pxsgmcmc
+
+
+def best_time(command: list[str], tries: int = 5) -> float:
+    """The best of several, since other work on the machine can only slow a start down."""
+    times = []
+    for _ in range(tries):
+        began = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def test_import_takes_less_than_800_ms():
+    assert best_time([sys.executable, "-c", "import pxsgmcmc"]) < 0.8
+
+
+def test_help_takes_less_than_500_ms():
+    assert best_time([sys.executable, "-m", "pxsgmcmc", "--help"]) < 0.5
+
+
+def test_help_of_every_command_works_without_jax():
+    code = (
+        "import sys; from pxsgmcmc.cli import main; main(['--help']);"
+        "main(['run', '--help']); assert 'jax' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("name", pxsgmcmc.__all__)
+def test_every_public_name_is_documented(name):
+    thing = getattr(pxsgmcmc, name)
+    assert (inspect.getdoc(thing) or "").strip(), name
+
+
+@pytest.mark.parametrize("name", pxsgmcmc.__all__)
+def test_every_public_function_documents_its_arguments_or_shows_an_example(name):
+    thing = getattr(pxsgmcmc, name)
+    if inspect.isfunction(thing):
+        text = inspect.getdoc(thing) or ""
+        assert "Args:" in text or "Example:" in text, name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'sgmc'"):
+        pxsgmcmc.sgmc  # noqa: B018
+
+
+def test_the_lazy_table_and_the_type_checkers_view_agree():
+    assert sorted(pxsgmcmc.__all__) == sorted(pxsgmcmc._ROOM_OF)
+    assert set(pxsgmcmc.__all__) <= set(dir(pxsgmcmc))
