@@ -1,6 +1,7 @@
 """The three ways a call can fail that are not our bug, and the one wording for bad arguments."""
 
 import math
+import numbers
 from typing import Any
 
 
@@ -39,10 +40,12 @@ def check_number(
     ]
     asked = [(word, bound, holds) for bound, word, holds in bounds if bound is not None]
     rule = " and ".join(f"{word} {bound:g}" for word, bound, _ in asked)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or not all(holds(b) for _, b, holds in asked):
-        raise UserError(f"`{name}` must be a number{' ' + rule if rule else ''}, got {value!r}.")
-    return value
+        raise UserError(
+            f"`{name}` must be a number{' ' + rule if rule else ''}, got {one_line(value)}."
+        )
+    return value if isinstance(value, int | float) else float(value)
 
 
 def check_count(name: str, value: Any, *, at_least: int = 0) -> int:
@@ -52,6 +55,19 @@ def check_count(name: str, value: Any, *, at_least: int = 0) -> int:
       >>> check_count("draws", 3, at_least=1)
       3
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise UserError(f"`{name}` must be a whole number of at least {at_least}, got {value!r}.")
-    return value
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
+        raise UserError(
+            f"`{name}` must be a whole number of at least {at_least}, got {one_line(value)}."
+        )
+    return int(value)
+
+
+def one_line(value: Any) -> str:
+    """What a value looks like, on one line and not too long of it.
+
+    Example:
+      >>> one_line("a" * 100)[-5:]
+      'aa...'
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."

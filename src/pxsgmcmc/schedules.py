@@ -1,11 +1,12 @@
 """Step sizes as functions of the step, counted from zero; any `optax.Schedule` will do."""
 
 import math
+import numbers
 from typing import Any
 
 import jax.numpy as jnp
 
-from pxsgmcmc.errors import UserError, check_count, check_number
+from pxsgmcmc.errors import UserError, check_count, check_number, one_line
 from pxsgmcmc.types import Schedule
 
 
@@ -30,13 +31,14 @@ def cyclical(peak: float, period: int, *, lowest: float = 0.0) -> Schedule:
       >>> float(cyclical(1e-4, 5_000)(5_000)) == float(cyclical(1e-4, 5_000)(0))
       True
     """
-    check_number("peak", peak, above=0.0)
-    check_count("period", period, at_least=1)
-    check_number("lowest", lowest, at_least=0.0, at_most=peak)
+    peak = check_number("peak", peak, above=0.0)
+    period = check_count("period", period, at_least=1)
+    lowest = check_number("lowest", lowest, at_least=0.0, at_most=peak)
 
     def schedule(step: Any) -> Any:
-        phase = (jnp.asarray(step) % period).astype(float) / period
-        return lowest + 0.5 * (peak - lowest) * (1.0 + jnp.cos(math.pi * phase))
+        left = (period - jnp.asarray(step) % period).astype(float) / period
+        # (1 + cos(pi t / period)) / 2 as a sine, which keeps its digits where it is nearly zero.
+        return lowest + (peak - lowest) * jnp.sin(0.5 * math.pi * left) ** 2
 
     return schedule
 
@@ -45,6 +47,6 @@ def as_schedule(value: Any, name: str) -> Schedule:
     """A number or a schedule as a schedule whose values have JAX's default float type."""
     if callable(value):
         return lambda step: jnp.asarray(value(step), float)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UserError(f"`{name}` must be a positive number or a schedule, got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise UserError(f"`{name}` must be a positive number or a schedule, got {one_line(value)}.")
     return constant(check_number(name, value, above=0.0))

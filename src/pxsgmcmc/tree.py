@@ -1,6 +1,5 @@
 """Arithmetic, noise and names over pytrees of arrays."""
 
-import functools
 import math
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
@@ -9,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import UserError, one_line
 from pxsgmcmc.types import Array, Key, Tree
 
 
@@ -87,14 +86,14 @@ def check_prefix(name: str, prefix: Tree, *, at_least: float = 0.0, above: bool 
         where = f" at {path_name(path)!r}" if path else ""
         rule = f"{'above' if above else 'at least'} {at_least:g}"
         try:
-            number = float(value)
+            number = math.nan if isinstance(value, bool | str) else float(value)
             fits = math.isfinite(number) and (number > at_least if above else number >= at_least)
         except jax.errors.ConcretizationTypeError:  # traced: its value is not known yet
             continue
         except (TypeError, ValueError):
             fits = False
         if not fits:
-            raise UserError(f"`{name}` must be a number {rule}, got {value!r}{where}.")
+            raise UserError(f"`{name}` must be a number {rule}, got {one_line(value)}{where}.")
     if not flat:
         raise UserError(f"`{name}` must be a number or a tree of numbers, got {prefix!r}.")
     return prefix
@@ -127,7 +126,7 @@ def map_like(f: Callable[..., Array], tree: Tree, *rest: Tree) -> Tree:
     """
 
     def leaf(x: Array, *others: Any) -> Array:
-        dtype = jnp.promote_types(x.dtype, jnp.result_type(float))
+        dtype = _wide(x)
         wide = [jnp.asarray(value, dtype) for value in (x, *others)]
         return f(*wide).astype(x.dtype)
 
@@ -136,7 +135,13 @@ def map_like(f: Callable[..., Array], tree: Tree, *rest: Tree) -> Tree:
 
 def widen(x: Array) -> Array:
     """`x` in at least float32."""
-    return x.astype(jnp.promote_types(x.dtype, jnp.result_type(float)))
+    return x.astype(_wide(x))
+
+
+def _wide(*arrays: Array) -> jnp.dtype:
+    """The widest of the arrays' float types and JAX's default one, under any promotion rule."""
+    types = [jnp.dtype(jnp.result_type(float)), *(x.dtype for x in arrays)]
+    return max(types, key=lambda dtype: jnp.finfo(dtype).bits)
 
 
 def zeros_like(tree: Tree) -> Tree:
@@ -151,8 +156,7 @@ def normal_like(key: Key, tree: Tree) -> Tree:
     do not change the noise of those before: an expanded chain and its plain twin share it.
     """
     leaves, structure = jax.tree.flatten(tree)
-    dtype = functools.reduce(jnp.promote_types, (x.dtype for x in leaves), jnp.result_type(float))
-    z = jax.random.normal(key, (size(tree),), dtype)
+    z = jax.random.normal(key, (size(tree),), _wide(*leaves))
     parts, start = [], 0
     for leaf in leaves:
         stop = start + math.prod(leaf.shape)
@@ -165,7 +169,7 @@ def dot(a: Tree, b: Tree) -> Array:
     """Inner product over all leaves, summed in at least float32."""
 
     def leaf(x: Array, y: Array) -> Array:
-        dtype = jnp.promote_types(x.dtype, jnp.result_type(float))
+        dtype = _wide(x, y)
         return jnp.sum(x.astype(dtype) * y.astype(dtype))
 
     return sum(jax.tree.leaves(jax.tree.map(leaf, a, b)), start=jnp.zeros((), float))

@@ -21,8 +21,10 @@ def to_arrays(tree: Tree) -> dict[str, np.ndarray]:
 
 def from_arrays(arrays: Mapping[str, np.ndarray], like: Tree, what: str) -> Tree:
     """The tree shaped like `like` with the arrays named so; `what` names it in an error."""
-    leaves = []
-    for name, leaf in zip(paths(like), jax.tree.leaves(like), strict=True):
+    leaves, names = [], paths(like)
+    if strangers := sorted(set(arrays) - set(names)):
+        raise CorruptRun(f"{what} does not fit this model: it has {strangers[0]!r} too many.")
+    for name, leaf in zip(names, jax.tree.leaves(like), strict=True):
         found = arrays.get(name)
         if found is None or found.shape != leaf.shape or found.dtype != leaf.dtype:
             had = "nothing" if found is None else f"{found.dtype}{list(found.shape)}"

@@ -1,0 +1,75 @@
+"""Data sets: embedded ones that need no download, and the official ones of the experiments."""
+
+from pathlib import Path
+
+from pxsgmcmc.data.cache import cache_folder
+from pxsgmcmc.data.cifar10c import read_condition
+from pxsgmcmc.data.dataset import Dataset, Split
+from pxsgmcmc.data.locate import load_official, locate
+from pxsgmcmc.data.official import OFFICIAL
+from pxsgmcmc.data.stored import Stored
+from pxsgmcmc.errors import UserError
+
+__all__ = ["Dataset", "Split", "cache_folder", "known_sets", "load", "load_corrupted"]
+
+
+def known_sets() -> tuple[str, ...]:
+    """The names `load` knows, embedded sets first.
+
+    Example:
+      >>> "digits" in known_sets() and "cifar10" in known_sets()
+      True
+    """
+    from pxsgmcmc.data.embedded import EMBEDDED
+
+    return (*EMBEDDED, *OFFICIAL)
+
+
+def load(name: str, *, root: str | Path | None = None) -> Dataset:
+    """Load a data set by name.
+
+    Nothing is downloaded: an official set must be in the cache folder, where
+    `pxsgmcmc data get NAME` puts it, or under `root`.
+
+    Args:
+      name: one of `known_sets()`.
+      root: for official sets, the folder that holds the archive or what it unpacks to, or the
+        archive itself. By default $PXSGMCMC_DATA or the platform's folder for caches.
+
+    Example:
+      >>> digits = load("digits")
+      >>> {split: len(rows.x) for split, rows in digits.splits.items()}
+      {'train': 1000, 'validation': 297, 'test': 500}
+    """
+    from pxsgmcmc.data.embedded import EMBEDDED, load_embedded
+
+    if name in OFFICIAL:
+        return load_official(name, root)
+    if name in EMBEDDED:
+        return load_embedded(name)
+    raise UserError(f"No data set is called {name!r}. Known: {', '.join(known_sets())}.")
+
+
+def load_corrupted(
+    name: str = "cifar10-c",
+    *,
+    corruption: str,
+    severity: int,
+    root: str | Path | None = None,
+) -> Split:
+    """One corruption at one severity, mapped from disk: only the rows that are used are read.
+
+    Args:
+      name: "cifar10-c", or the name of a folder in the same layout under `root`.
+      corruption: such as "gaussian_noise" or "fog".
+      severity: 1 to 5.
+      root: as in `load`.
+    """
+    if name in OFFICIAL:
+        _, stored = locate(name, root)
+        return read_condition(stored, corruption, severity)
+    folder = cache_folder(root) / name
+    if not folder.is_dir():
+        raise UserError(f"`{folder}` is no folder; make it by `pxsgmcmc data corrupt`.")
+    # The number of classes is not written in this layout.
+    return read_condition(Stored(folder), corruption, severity, records=None, classes=1 << 31)

@@ -9,7 +9,7 @@ import optax
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.tree import dot
-from pxsgmcmc.types import Array, Key, Potential, Sampler, Tree
+from pxsgmcmc.types import Array, Key, MetropolisInfo, Potential, Sampler, Tree
 
 
 class AsOptaxState(NamedTuple):
@@ -56,11 +56,11 @@ def as_optax(build: Callable[[Potential], Sampler], key: Key) -> optax.GradientT
             raise UserError("`params` must be passed to `update`: a sampler moves from a position.")
         now = state.sampler._replace(position=params)
         calls = 0
-        after, _ = sampler.step(jax.random.fold_in(state.key, now.step), now, updates)
-        if calls != 1:
+        after, info = sampler.step(jax.random.fold_in(state.key, now.step), now, updates)
+        if calls != 1 or isinstance(info, MetropolisInfo):
             raise UserError(
-                f"`build` must make a sampler that takes one gradient a step, got one that took "
-                f"{calls}; HMC and GGMC need energies and cannot run as an optax transformation."
+                "`build` must make a sampler that takes one gradient a step and has no test, got "
+                "another; HMC and GGMC need energies and cannot run as an optax transformation."
             )
         change = jax.tree.map(jnp.subtract, after.position, params)
         return change, AsOptaxState(state.key, after)

@@ -24,7 +24,11 @@ import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import check_count, check_number
-from pxsgmcmc.samplers.metropolis import kinetic_difference, metropolis_test
+from pxsgmcmc.samplers.metropolis import (
+    energy_and_gradient,
+    kinetic_difference,
+    metropolis_test,
+)
 from pxsgmcmc.schedules import as_schedule
 from pxsgmcmc.tree import (
     broadcast_prefix,
@@ -89,9 +93,9 @@ def ggmc(
     """
     step_size = as_schedule(step_size, "step_size")
     check_prefix("friction", friction)
-    check_count("window", window, at_least=1)
+    window = check_count("window", window, at_least=1)
     T = check_number("temperature", temperature, at_least=0.0)
-    full = jax.value_and_grad(full_potential)
+    full, inside = energy_and_gradient(full_potential), energy_and_gradient(potential)
 
     def init(position: Tree) -> GGMCState:
         check_float_leaves("position", position)
@@ -120,7 +124,7 @@ def ggmc(
         energy, gradient = jax.lax.cond(
             ends_window,
             lambda: full(position),
-            lambda: jax.value_and_grad(potential)(position, batch),
+            lambda: inside(position, batch),
         )
         after = map_like(lambda m, dU: m - 0.5 * h * dU, momentum, gradient)
         work = state.work + kinetic_difference(after, before)

@@ -15,7 +15,12 @@ import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import check_count, check_number
-from pxsgmcmc.samplers.metropolis import energy_difference, kinetic_difference, metropolis_test
+from pxsgmcmc.samplers.metropolis import (
+    energy_and_gradient,
+    energy_difference,
+    kinetic_difference,
+    metropolis_test,
+)
 from pxsgmcmc.schedules import as_schedule
 from pxsgmcmc.tree import check_float_leaves, map_like, normal_like, where
 from pxsgmcmc.types import Array, Batch, Key, MetropolisInfo, Potential, Sampler, Schedule, Tree
@@ -55,7 +60,7 @@ def hmc(
       Neal, MCMC using Hamiltonian dynamics, Handbook of Markov Chain Monte Carlo, 2011.
     """
     step_size = as_schedule(step_size, "step_size")
-    check_count("leapfrog_steps", leapfrog_steps, at_least=1)
+    leapfrog_steps = check_count("leapfrog_steps", leapfrog_steps, at_least=1)
     T = check_number("temperature", temperature, at_least=0.0)
 
     def init(position: Tree) -> HMCState:
@@ -86,16 +91,16 @@ def leapfrog(
     potential: Potential, h: Array, steps: int, position: Tree, momentum: Tree, batch: Batch
 ) -> tuple[Tree, Tree, tuple[Array, Array]]:
     """Position and momentum after `steps` leapfrog steps, and the energies (last, first)."""
-    energy_and_gradient = jax.value_and_grad(potential)
+    evaluate = energy_and_gradient(potential)
 
     def advance(_, carry):
         q, m, _, dU = carry
         m = map_like(lambda m, dU: m - 0.5 * h * dU, m, dU)
         q = map_like(lambda q, m: q + h * m, q, m)
-        energy, dU = energy_and_gradient(q, batch)
+        energy, dU = evaluate(q, batch)
         m = map_like(lambda m, dU: m - 0.5 * h * dU, m, dU)
         return q, m, energy, dU
 
-    first, dU = energy_and_gradient(position, batch)
+    first, dU = evaluate(position, batch)
     q, m, last, _ = jax.lax.fori_loop(0, steps, advance, (position, momentum, first, dU))
     return q, m, (last, first)

@@ -1,10 +1,17 @@
 """The accept-reject test shared by the samplers that have one."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 
-from pxsgmcmc.tree import dot
+from pxsgmcmc.tree import dot, widen
 from pxsgmcmc.types import Array, Batch, Key, Potential, Tree
+
+
+def energy_and_gradient(energy: Callable[..., Array]) -> Callable[..., tuple[Array, Tree]]:
+    """`jax.value_and_grad` with the energy in at least float32, so that a test can use it."""
+    return jax.value_and_grad(lambda *args: widen(energy(*args)))
 
 
 def energy_difference(
@@ -17,7 +24,7 @@ def energy_difference(
     """
     difference = getattr(potential, "difference", None)
     if difference is not None:
-        return difference(new, old, batch)
+        return widen(difference(new, old, batch))
     energy_new, energy_old = energies
     return energy_new - energy_old
 

@@ -93,8 +93,8 @@ def sgnht(
         momentum = map_like(kick, state.momentum, grad, x, A, s, z)
         position = map_like(lambda q, m: q + h * m, state.position, momentum)
 
-        def adapt(x, m):
-            return x + h * (sum_of_squares(m) / size(m) - T)
+        def adapt(x, m):  # a group may be empty: a layer without factors
+            return x + h * (sum_of_squares(m) / size(m) - T) if size(m) else x
 
         thermostat = jax.tree.map(adapt, state.thermostat, momentum)
         return SGNHTState(state.step + 1, position, momentum, thermostat), StepInfo(energy, h)

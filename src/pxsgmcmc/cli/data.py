@@ -1,0 +1,67 @@
+"""The commands `pxsgmcmc data list`, `data get` and `data check`."""
+
+from rich.console import Console
+from rich.table import Table
+
+from pxsgmcmc.data import cache_folder
+from pxsgmcmc.data.embedded import EMBEDDED
+from pxsgmcmc.data.locate import check_official, fetch_official
+from pxsgmcmc.data.official import OFFICIAL
+
+
+def list_sets(root: str | None = None) -> None:
+    """List the data sets: those inside the package first, then those to download.
+
+    pxsgmcmc data list
+
+    Official sets go to the folder named last; the variable PXSGMCMC_DATA or --root changes it.
+    """
+    console = Console()
+    table = Table("name", "what", "licence", "download", box=None)
+    for name in EMBEDDED:
+        table.add_row(name, "embedded", "", "none needed")
+    for name, official in OFFICIAL.items():
+        files = official.forms[0].files
+        sizes = [file.size for file in files if file.size is not None]
+        size = f"{sum(sizes) / 1e6:,.0f} MB" if len(sizes) == len(files) else "size not published"
+        table.add_row(name, official.about, official.licence, size)
+    console.print(table)
+    console.print(f"Official sets are kept in {cache_folder(root)}", soft_wrap=True)
+
+
+def get(name: str, root: str | None = None) -> None:
+    """Download an official data set, checking size and hash before use.
+
+    pxsgmcmc data get cifar10
+    pxsgmcmc data get svhn --root /scratch/data
+
+    A download that was cut off goes on where it stopped when the command is given again.
+
+    Args:
+      name: as in `pxsgmcmc data list`.
+      root: the folder to put it in; it goes to ROOT/NAME.
+    """
+    console = Console()
+    paths, notes = fetch_official(name, root)
+    for line in (*(f"{path} is ready" for path in paths), *notes):
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
+
+
+def check(name: str, root: str | None = None) -> None:
+    """Compare an official data set on disk with what was published, and read all of it.
+
+    pxsgmcmc data check cifar10
+    pxsgmcmc data check cifar10-c --root /scratch/data
+
+    Args:
+      name: as in `pxsgmcmc data list`.
+      root: the folder to look in.
+    """
+    console = Console()
+    path, dataset, notes = check_official(name, root)
+    lines = [f"{path} holds {name}"]
+    for split, rows in dataset.splits.items():
+        labels = "no labels" if rows.y is None else f"{len(dataset.classes)} classes"
+        lines.append(f"  {split}: {len(rows.x):,} images of {rows.x.shape[1:]}, {labels}")
+    for line in (*lines, f"  sha256 of the content: {dataset.sha256}", *notes):
+        console.print(line, soft_wrap=True, markup=False, highlight=False)

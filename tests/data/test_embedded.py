@@ -1,0 +1,155 @@
+"""The embedded sets: sizes, splits, facts written once, and that they show what they should."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pxsgmcmc.data.embedded import EMBEDDED, area_weights, load_embedded
+from pxsgmcmc.data.fingerprint import fingerprint
+from pxsgmcmc.errors import UserError
+
+IMAGE_SHAPES = {
+    "digits": (8, 8, 1),
+    "digits-shift": (8, 8, 1),
+    "photos-sklearn": (8, 8, 1),
+    "photos-skimage": (8, 8, 1),
+    "mnist5k": (28, 28, 1),
+    "mnist5k-14": (14, 14, 1),
+}
+SIZES = {
+    "digits": {"train": 1000, "validation": 297, "test": 500},
+    "digits-shift": {"test": 5000},
+    "photos-sklearn": {"test": 1000},
+    "photos-skimage": {"test": 1000},
+    "mnist5k": {"train": 4000, "validation": 500, "test": 500},
+    "mnist5k-14": {"train": 4000, "validation": 500, "test": 500},
+    "two-moons": {"train": 600, "validation": 200, "test": 200},
+    "sinusoid": {"train": 120, "validation": 40, "test": 40},
+}
+
+
+@pytest.fixture(scope="module")
+def sets():
+    return {name: load_embedded(name) for name in EMBEDDED}
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_a_set_has_its_name_its_sizes_and_its_hash(name, sets):
+    data = sets[name]
+    assert data.name == name
+    assert {split: len(rows.x) for split, rows in data.splits.items()} == SIZES[name]
+    assert data.sha256 == fingerprint(data.splits)
+
+
+@pytest.mark.parametrize("name", IMAGE_SHAPES)
+def test_images_are_bytes_and_labels_are_classes(name, sets):
+    for x, y in sets[name].splits.values():
+        assert x.dtype == np.uint8 and x.shape[1:] == IMAGE_SHAPES[name]
+        assert (x.min(), x.max()) == (0, 255) or name.startswith("photos")
+        if y is not None:
+            assert y.dtype == np.int32 and set(y) == set(range(10))
+            assert sets[name].classes == tuple("0123456789")
+
+
+@pytest.mark.parametrize("name", ["digits", "mnist5k", "mnist5k-14"])
+def test_the_constants_are_those_of_the_training_split(name, sets):
+    pixels = sets[name].splits["train"].x / 255
+    assert abs(pixels.mean() - sets[name].mean[0]) < 0.0005
+    assert abs(pixels.std() - sets[name].std[0]) < 0.0005
+
+
+def test_companions_of_digits_are_normalised_like_digits(sets):
+    for name in ("digits-shift", "photos-sklearn", "photos-skimage"):
+        assert (sets[name].mean, sets[name].std) == (sets["digits"].mean, sets["digits"].std)
+
+
+# scikit-learn's photographs are JPEG files, whose pixels may differ by the decoder.
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("digits", "f41b7176bbc6"), ("digits-shift", "7074ef20771f"), ("mnist5k", "18917206f0b1")],
+)
+def test_the_rows_of_each_split_are_fixed_for_good(name, start, sets):
+    assert sets[name].sha256.startswith(start)
+
+
+def test_splits_of_digits_share_no_row_and_miss_none(sets):
+    from sklearn import datasets
+
+    source: Any = datasets.load_digits()
+    together = np.concatenate([rows.x.reshape(-1, 64) for rows in sets["digits"].splits.values()])
+    original = np.rint(source.data * 255 / 16).astype(np.uint8)
+    assert sorted(map(bytes, together)) == sorted(map(bytes, original))
+
+
+@pytest.mark.parametrize("name", ["digits", "mnist5k"])
+def test_every_split_has_the_classes_in_proportion(name, sets):
+    counts = {split: np.bincount(rows.y) for split, rows in sets[name].splits.items()}
+    whole = sum(counts.values())
+    for split, count in counts.items():
+        share = SIZES[name][split] / sum(SIZES[name].values())
+        assert np.abs(count - share * whole).max() < 1.0
+    assert len(np.unique(sets[name].splits["train"].y[:50])) == 10, "classes are not mixed"
+
+
+def test_small_mnist_is_the_mean_of_the_large_one(sets):
+    for split, (large, labels) in sets["mnist5k"].splits.items():
+        small = sets["mnist5k-14"].splits[split]
+        assert (small.y == labels).all()
+        blocks = large.reshape(-1, 14, 2, 14, 2).astype(float).mean(axis=(2, 4))
+        assert np.abs(blocks - small.x[..., 0]).max() <= 0.5
+
+
+def test_area_weights_average_exactly_also_over_parts_of_pixels():
+    weights = area_weights(28, 8)  # 3.5 pixels each
+    assert weights[0, :5].tolist() == [2 / 7, 2 / 7, 2 / 7, 1 / 7, 0]
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+    np.testing.assert_allclose(weights.sum(axis=0), 8 / 28)  # every pixel counts alike
+    np.testing.assert_allclose(area_weights(8, 8), np.eye(8))
+
+
+def test_shifted_digits_fill_the_frame_like_digits_do(sets):
+    for name in ("digits", "digits-shift"):
+        x = sets[name].splits["test"].x[..., 0]
+        assert (x[:, 0].max(axis=1) > 0).mean() > 0.98 and (x[:, 7].max(axis=1) > 0).mean() > 0.98
+        assert x.max(axis=(1, 2)).min() > 200
+        middle = x[:, :, 1:7].sum() / x.sum()
+        assert middle > 0.97
+
+
+def test_the_shift_is_hard_but_readable_and_photos_are_not_digits(sets):
+    """A classifier of `digits`: nearly right on its own test split, half right on the shift."""
+    from sklearn import neighbors
+
+    def flat(split):
+        return split.x.reshape(len(split.x), 64) / 255
+
+    train = sets["digits"].splits["train"]
+    model = neighbors.KNeighborsClassifier(3).fit(flat(train), train.y)
+    accuracy = {
+        name: model.score(flat(sets[name].splits["test"]), sets[name].splits["test"].y)
+        for name in ("digits", "digits-shift")
+    }
+    assert accuracy["digits"] > 0.97
+    assert 0.45 < accuracy["digits-shift"] < 0.75
+
+    def to_nearest_digit(images):
+        gaps = ((images[:200, None] - flat(train)[None]) ** 2).sum(axis=-1)
+        return np.sqrt(gaps.min(axis=1)).mean()
+
+    own = to_nearest_digit(flat(sets["digits"].splits["test"]))
+    for name in ("photos-sklearn", "photos-skimage"):
+        assert to_nearest_digit(flat(sets[name].splits["test"])) > 1.5 * own
+
+
+def test_photo_patches_differ_from_each_other_and_are_not_flat(sets):
+    for name in ("photos-sklearn", "photos-skimage"):
+        x = sets[name].splits["test"].x
+        assert len({patch.tobytes() for patch in x}) == 1000
+        assert x.std(axis=(1, 2, 3)).min() > 3.5
+        assert sets[name].splits["test"].y is None and sets[name].classes == ()
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(UserError, match=r"No embedded data set is called 'cifar'. Known: digits,"):
+        load_embedded("cifar")
