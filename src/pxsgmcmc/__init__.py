@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pxsgmcmc.chain import Samples, sample
     from pxsgmcmc.errors import CorruptRun, Diverged, UserError
     from pxsgmcmc.expansion import Expanded, Rule, collapse, expand, groups, plan
     from pxsgmcmc.potential import (
@@ -20,28 +21,33 @@ if TYPE_CHECKING:
     )
     from pxsgmcmc.samplers import as_optax, ggmc, hmc, psgld, sgd, sghmc, sgld, sgnht, sgrhmc
     from pxsgmcmc.schedules import constant, cyclical
+    from pxsgmcmc.store import open_run
     from pxsgmcmc.tree import by_path
     from pxsgmcmc.types import Sampler, StepInfo
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "chain": "Samples sample",
     "errors": "CorruptRun Diverged UserError",
     "expansion": "Expanded Rule collapse expand groups plan",
     "potential": "classification exact freeze_factors normal posterior regression with_noise",
     "samplers": "as_optax ggmc hmc psgld sgd sghmc sgld sgnht sgrhmc",
     "schedules": "constant cyclical",
+    "store": "open_run",
     "tree": "by_path",
     "types": "Sampler StepInfo",
 }
 _ROOM_OF = {name: room for room, names in _HOME.items() for name in names.split()}
 
 __all__ = [  # noqa: RUF022 - grouped by room, as above
+    "Samples", "sample",
     "CorruptRun", "Diverged", "UserError",
     "Expanded", "Rule", "collapse", "expand", "groups", "plan",
     "classification", "exact", "freeze_factors", "normal", "posterior", "regression", "with_noise",
     "as_optax", "ggmc", "hmc", "psgld", "sgd", "sghmc", "sgld", "sgnht", "sgrhmc",
     "constant", "cyclical",
+    "open_run",
     "by_path",
     "Sampler", "StepInfo",
 ]  # fmt: skip
