@@ -1,0 +1,73 @@
+"""A file of sealed lines that only grows: the index of the draws, and the log."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pxsgmcmc.errors import CorruptRun, UserError
+from pxsgmcmc.store import files, sealed
+
+MAX_LINE = 1 << 20  # bytes
+
+
+class Mark(NamedTuple):
+    """A place in a journal: after so many lines, the last with this seal, ending at byte `end`."""
+
+    lines: int
+    seal: str
+    end: int
+
+
+def start(seed: str) -> Mark:
+    """The place before the first line; `seed` binds the lines to one run."""
+    return Mark(0, seed, 0)
+
+
+def append(path: Path, at: Mark, body: dict[str, Any]) -> Mark:
+    """Write one line at `at`, flushed to the disk, and say where it ends."""
+    if "line" in body:
+        raise UserError(f"A line of `{path}` has its own 'line', got one of {body['line']!r}.")
+    line, seal = sealed.seal_line({"line": at.lines + 1, **body}, at.seal)
+    if len(line) > MAX_LINE:
+        raise UserError(f"A line of `{path}` may have {MAX_LINE} bytes, got {len(line)}.")
+    files.append(path, line, at.end)
+    return Mark(at.lines + 1, seal, at.end + len(line))
+
+
+def scan(path: Path, seed: str) -> Iterator[tuple[Mark, dict[str, Any]]]:
+    """The lines of a journal in order, each with the place where it ends.
+
+    A last line that stops before its newline is what a crash leaves: it was never committed, and
+    the scan ends before it. Anything else that is not as it was written raises `CorruptRun`.
+    """
+    mark = start(seed)
+    with os.fdopen(files.open_plain(path), "rb") as file, files.reading(path):
+        while line := file.readline(MAX_LINE + 1):
+            if _is_torn(line, mark):
+                return
+            try:
+                body, seal = sealed.unseal_line(line, mark.seal)
+                if body.pop("line", None) != mark.lines + 1:
+                    raise ValueError("its number is wrong")
+            except ValueError as error:
+                raise CorruptRun(f"`{path}` line {mark.lines + 1} is damaged: {error}.") from error
+            mark = Mark(mark.lines + 1, seal, mark.end + len(line))
+            yield mark, body
+
+
+def _is_torn(line: bytes, above: Mark) -> bool:
+    """Whether `line` is what an interrupted write leaves of the line that follows `above`.
+
+    A whole line whose newline was changed to another byte is not: no write stops after such a byte.
+    """
+    if line.endswith(b"\n") or len(line) > MAX_LINE:
+        return False
+    try:
+        sealed.unseal_line(line[:-1] + b"\n", above.seal)
+        return False
+    except ValueError:
+        pass
+    # After a power cut, blocks that were not written yet can read as zeros.
+    written, opening = line.rstrip(b"\0"), f'{{"line":{above.lines + 1},'.encode()
+    return opening.startswith(written) or written.startswith(opening)

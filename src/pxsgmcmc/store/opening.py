@@ -1,0 +1,137 @@
+"""Make a new run directory, or open one that is there."""
+
+import functools
+import importlib.metadata
+import os
+from pathlib import Path
+from typing import Any
+
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.store import contents, files, journal, layout, lock, manifest, sealed
+from pxsgmcmc.store.repair import Resumption, repair
+from pxsgmcmc.store.run import Run
+
+_FIRST_FILES = (layout.CONFIG, layout.INDEX, layout.LOG, layout.MANIFEST)
+_FOLDERS = (layout.DRAWS, layout.STATE)
+
+
+def create_run(path: str | Path, config: str, origin: dict[str, Any]) -> Run:
+    r"""Make a run directory and become its writer.
+
+    Args:
+      path: of a folder that is empty or not there.
+      config: the text of the configuration as resolved: running it again gives the same draws.
+      origin: what the manifest says of the start (seed, executor, versions, data hashes).
+
+    Raises:
+      UserError: if the folder is used, cannot be made, or is being written by another process.
+
+    Example:
+      >>> import tempfile, numpy as np
+      >>> with create_run(tempfile.mkdtemp(), "seed = 1\n", {"seed": 1}) as run:
+      ...     draw = run.commit_draw({"w": np.zeros(3)}, step=100, energy=0.5)
+      ...     run.commit_state({"position": np.zeros(3)}, {"step": 100})
+      >>> run.draws[0].name, run.load_draw(1)["w"].shape
+      ('000001.safetensors', (3,))
+    """
+    folder = Path(path)
+    facts = manifest.Manifest(
+        format=manifest.FORMAT,
+        version=version(),
+        config_sha256=sealed.digest(config.encode()),
+        origin=sealed.from_json(sealed.to_json(origin)),
+    )
+    with files.writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    _refuse_used(folder)
+    lock.acquire(folder)
+    try:
+        _refuse_used(folder)  # another process may have made its run while we waited for the lock
+        _fill(folder, config, facts)
+    except BaseException:
+        lock.release(folder)
+        raise
+    start = journal.start(facts.identity)
+    held = contents.Contents(facts, config, [], [start])
+    return Run(folder, held, Resumption(0, 0, start, False, []), [])
+
+
+def open_run(path: str | Path, *, writable: bool = False) -> Run:
+    """Open a run directory.
+
+    Args:
+      path: of the directory.
+      writable: to go on with the run or to add results: takes the lock, then finishes or undoes
+        what an interrupted writer left.
+
+    Raises:
+      UserError: if `path` is not a run directory, or is being written by another process.
+      CorruptRun: if its manifest, config or index is not as it was written; with `writable`, also
+        its log or its states.
+    """
+    folder = Path(path)
+    held = contents.steady(folder, lambda: contents.read_contents(folder))
+    notes, made_by = [], held.manifest.version
+    if made_by != version():
+        notes.append(f"`{folder}` was made by version {made_by}, this is {version()}.")
+    if not writable:
+        return Run(folder, held, None, notes)
+    lock.acquire(folder)
+    try:
+        held = contents.read_contents(folder)
+        writer = repair(folder, held)
+    except BaseException:
+        lock.release(folder)
+        raise
+    return Run(folder, held, writer, notes + writer.notes)
+
+
+@functools.cache
+def version() -> str:
+    """Of this package."""
+    return importlib.metadata.version("pxsgmcmc")
+
+
+def _refuse_used(folder: Path) -> None:
+    """Let pass an empty folder, or one where the making of a run was cut short.
+
+    The lock is the first file and the manifest the last, so a folder with a lock and no manifest
+    holds nothing that anyone has seen; without a lock its files are somebody else's.
+    """
+    with files.reading(folder):
+        names = set(os.listdir(folder)) - {lock.LOCK, lock.LOCK + files.PART}
+    if layout.MANIFEST in names:
+        raise UserError(
+            f"`{folder}` already holds a run: go on with --resume, or choose another directory."
+        )
+    unfinished = {*_FIRST_FILES, *(name + files.PART for name in _FIRST_FILES), *_FOLDERS}
+    if not os.path.lexists(folder / lock.LOCK):
+        unfinished = set()
+    filled = {name for name in names & set(_FOLDERS) if os.listdir(folder / name)}
+    strangers = (names - unfinished) | filled
+    if strangers:
+        raise UserError(
+            f"`{folder}` must be empty to hold a run, it has {min(strangers)!r}: "
+            "choose another directory."
+        )
+
+
+def _fill(folder: Path, config: str, facts: manifest.Manifest) -> None:
+    """Write the first files, the manifest last; if that fails, leave none of them."""
+    try:
+        for name in _FOLDERS:
+            with files.writing(folder / name):
+                (folder / name).mkdir(exist_ok=True)
+        files.write_file(folder / layout.CONFIG, config.encode())
+        files.write_file(folder / layout.INDEX, b"")
+        files.write_file(folder / layout.LOG, b"")
+        manifest.write(folder, facts)
+        with files.writing(folder):
+            files.sync_folder(folder.absolute().parent)
+    except UserError:
+        for name in reversed(_FIRST_FILES):
+            (folder / name).unlink(missing_ok=True)
+        for name in _FOLDERS:
+            if (folder / name).is_dir():
+                os.rmdir(folder / name)
+        raise
