@@ -1,0 +1,104 @@
+"""Per-draw logits in a file that is mapped, not read: curves over draws cost no forward pass.
+
+The file is a line of JSON, filled up to 4096 bytes, then a block per draw: 32 bytes that identify
+the draw, and its logits in float32. A block that was cut short is written again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from pxsgmcmc.errors import UserError, check_count
+from pxsgmcmc.types import Tree
+
+_HEAD = 4096
+
+
+class LogitFile:
+    """The logits of a growing number of draws on one set of inputs.
+
+    Args:
+      path: of the file; made if it is not there.
+      x: the inputs; a file made for others is refused.
+      classes: logits per input.
+
+    Example:
+      >>> import tempfile, os
+      >>> x = np.zeros((3, 2))
+      >>> kept = LogitFile(os.path.join(tempfile.mkdtemp(), "a.logits"), x, classes=4)
+      >>> kept.append(0, b"d" * 32, [np.ones((3, 4), np.float32)])
+      >>> kept.array().shape
+      (1, 3, 4)
+    """
+
+    def __init__(self, path: str | Path, x: Any, classes: int):
+        check_count("classes", classes, at_least=1)
+        self.path = Path(path)
+        self.rows, self.classes = len(x), classes
+        self._block = np.dtype([("draw", "V32"), ("logits", "<f4", (self.rows, classes))])
+        head = {"rows": self.rows, "classes": classes, "inputs": _digest_of_rows(x)}
+        text = json.dumps(head).encode().ljust(_HEAD - 1) + b"\n"
+        if not self.path.exists():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_bytes(text)
+        with open(self.path, "rb") as file:
+            if file.read(_HEAD) != text:
+                raise UserError(f"`{self.path}` holds logits of other inputs; name another file.")
+
+    def __len__(self) -> int:
+        """How many draws it holds."""
+        return (self.path.stat().st_size - _HEAD) // self._block.itemsize
+
+    def has(self, number: int, digest: bytes) -> bool:
+        """Whether block `number`, from 0, is of the draw with this digest."""
+        return number < len(self) and bytes(self._blocks()[number]["draw"]) == digest
+
+    def append(self, number: int, digest: bytes, batches: Iterable[np.ndarray]) -> None:
+        """Write block `number`, whose logits come in batches; later blocks are dropped."""
+        with open(self.path, "r+b") as file:
+            file.truncate(_HEAD + number * self._block.itemsize)
+            file.seek(0, 2)
+            file.write(digest)
+            written = 0
+            for batch in batches:
+                if batch.ndim != 2 or batch.shape[1] != self.classes:
+                    raise UserError(
+                        f"`{self.path}` keeps {self.classes} logits a row, got {batch.shape}."
+                    )
+                file.write(np.ascontiguousarray(batch, "<f4").tobytes())
+                written += len(batch)
+            if written != self.rows:
+                raise UserError(f"`{self.path}` keeps {self.rows} rows a draw, got {written}.")
+
+    def read(self, number: int) -> np.ndarray:
+        """The logits of one draw, mapped, (rows, classes)."""
+        return self._blocks()[number]["logits"]
+
+    def array(self) -> np.ndarray:
+        """All logits, mapped, (draws, rows, classes), for `pxsgmcmc.metrics`."""
+        return self._blocks()["logits"]
+
+    def _blocks(self) -> np.ndarray:
+        return np.memmap(self.path, self._block, "r", offset=_HEAD, shape=(len(self),))
+
+
+def digest_of(params: Tree) -> bytes:
+    """32 bytes that identify the values of a tree."""
+    found = hashlib.sha256()
+    for leaf in jax.tree.leaves(params):
+        array = np.asarray(leaf)
+        found.update(f"{array.dtype}{array.shape}".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.digest()
+
+
+def _digest_of_rows(x: Any, block: int = 4096) -> str:
+    found = hashlib.sha256(f"{x.dtype}{x.shape}".encode())
+    for start in range(0, len(x), block):
+        found.update(np.ascontiguousarray(x[start : start + block]).tobytes())
+    return found.hexdigest()
