@@ -4,6 +4,7 @@ import math
 import numbers
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import UserError, check_count, check_number, one_line
@@ -46,7 +47,12 @@ def cyclical(peak: float, period: int, *, lowest: float = 0.0) -> Schedule:
 def as_schedule(value: Any, name: str) -> Schedule:
     """A number or a schedule as a schedule whose values have JAX's default float type."""
     if callable(value):
-        return lambda step: jnp.asarray(value(step), float)
+
+        def schedule(step: Any) -> Any:
+            with jax.numpy_dtype_promotion("standard"):  # optax's own mix integers and floats
+                return jnp.asarray(value(step), float)
+
+        return schedule
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise UserError(f"`{name}` must be a positive number or a schedule, got {one_line(value)}.")
     return constant(check_number(name, value, above=0.0))

@@ -1,0 +1,60 @@
+"""Fully connected networks: for features, flattened images, and regression."""
+
+import math
+from collections.abc import Sequence
+
+from flax import nnx
+
+from pxsgmcmc.errors import check_count
+from pxsgmcmc.models.checks import check_choice, check_widths
+from pxsgmcmc.models.from_nnx import from_nnx
+from pxsgmcmc.models.layers import ACTIVATIONS, flatten
+from pxsgmcmc.models.model import Model
+from pxsgmcmc.types import Array
+
+
+def mlp(widths: Sequence[int] = (64, 64), classes: int = 10, *, activation: str = "swish") -> Model:
+    """Dense layers with an activation between them.
+
+    Args:
+      widths: of the hidden layers, first to last; empty for a linear model.
+      classes: how many outputs; a regression has one a target.
+      activation: swish, relu, gelu or tanh.
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> model = mlp(widths=(32,), classes=3)
+      >>> x = jnp.zeros((5, 4))
+      >>> params = model.init(jax.random.key(0), x)
+      >>> jax.eval_shape(model.apply, params, x).shape
+      (5, 3)
+    """
+    widths = check_widths("widths", widths)
+    check_count("classes", classes, at_least=1)
+    check_choice("activation", activation, ACTIVATIONS)
+
+    def network(shape: tuple[int, ...], rngs: nnx.Rngs) -> nnx.Module:
+        return MLP(math.prod(shape), widths, classes, activation, rngs)
+
+    first = "layer1" if widths else "head"
+    return from_nnx("mlp", network, input_layer=first, logits_layer="head", convolutional=False)
+
+
+class MLP(nnx.Module):
+    """Hidden layers named layer1, layer2, ..., and a head."""
+
+    def __init__(self, features, widths, classes, activation, rngs: nnx.Rngs):
+        self.hidden = len(widths)
+        self.activation = activation
+        for number, width in enumerate(widths, start=1):
+            layer = nnx.Linear(features, width, rngs=rngs)
+            setattr(self, f"layer{number}", layer)
+            features = width
+        self.head = nnx.Linear(features, classes, rngs=rngs)
+
+    def __call__(self, x: Array) -> Array:
+        """Inputs of any shape, flattened, to logits."""
+        x = flatten(x)
+        for number in range(1, self.hidden + 1):
+            x = ACTIVATIONS[self.activation](getattr(self, f"layer{number}")(x))
+        return self.head(x)

@@ -1,0 +1,128 @@
+"""Exact stationary laws of the discretised samplers on U(q) = lam q^2 / 2, and the tests for them.
+
+All are functions of the step size h, so a comparison has Monte-Carlo error and nothing else: no
+"small enough step". v is the variance of the noise on the gradient. Arguments may be arrays.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Chance that a correct sampler fails one comparison with |z| < 4.5: 6.8e-6 for a Gaussian z. With
+# about 1,600 comparisons a run, a false alarm is expected in 1 run of 90.
+LIMIT = 4.5
+
+
+class Law(NamedTuple):
+    """A centred Gaussian law of (position, momentum); samplers without momentum leave it 0."""
+
+    position: Any
+    momentum: Any = 0.0
+    covariance: Any = 0.0
+
+
+def sgld_law(*, lam, h, T, v=0.0, mass=1.0) -> Law:
+    """Law of `q <- q - h (lam q + noise) / M + sqrt(2 h T / M) z`; needs h lam < 2 M."""
+    return Law((T + h * v / (2 * mass)) / (lam * (1 - h * lam / (2 * mass))))
+
+
+def sghmc_law(*, lam, h, g, T, v=0.0, mass=1.0) -> Law:
+    """Law of momentum first, then position with the new momentum; needs `dent` below positive."""
+    hot = T + h * v / (2 * g * mass)
+    dent = 1 - h * g / 2 - h**2 * lam / (4 * mass)
+    position = hot / lam * (1 - h * g / 2) / dent
+    return Law(position, mass * hot / dent, h * hot / dent / 2)
+
+
+def sgrhmc_law(*, lam, h, g, T, p, v=0.0) -> Law:
+    """SGHMC in the coordinate q / p, with friction p^2 g and curvature p^2 lam."""
+    law = sghmc_law(lam=p**2 * lam, h=h, g=p**2 * g, T=T, v=p**2 * v)
+    return Law(p**2 * law.position, law.momentum, p * law.covariance)
+
+
+def explicit_euler_law(*, lam, h, g, T) -> Law:
+    """What SGHMC would have if the position moved with the old momentum: our samplers do not."""
+    a = 1 - h * g
+    lost = (1 - a**2) - h**2 * lam * (1 + 3 * a) / 2 - h**4 * lam**2 / 2
+    momentum = 2 * h * g * T / lost
+    position = momentum / lam * (1 - h * g / 2 + h**2 * lam / 2)
+    return Law(position, momentum, -h * momentum / 2)
+
+
+def stationary_covariance(A: np.ndarray, BB: np.ndarray) -> np.ndarray:
+    """The S that solves S = A S A' + BB', by writing it as one linear system."""
+    n = len(A)
+    return np.linalg.solve(np.eye(n * n) - np.kron(A, A), BB.ravel()).reshape(n, n)
+
+
+def sghmc_recursion(*, lam, h, g, T, v=0.0, mass=1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Matrices A and BB' of one SGHMC step on (position, momentum)."""
+    kick = np.array([[1.0, 0.0], [-h * lam, 1 - h * g]])
+    drift = np.array([[1.0, h / mass], [0.0, 1.0]])
+    noise = np.array([[0.0, 0.0], [0.0, 2 * h * g * T * mass + h**2 * v]])
+    return drift @ kick, drift @ noise @ drift.T
+
+
+def z_scores(law: Law, q: np.ndarray, m: np.ndarray | None = None) -> dict[str, Any]:
+    """How many standard errors the moments of independent chains (last axis) are off `law`.
+
+    The errors are exact for Gaussian chains of known mean zero: with n chains the mean square has
+    variance 2 S^2 / n, the mean product (Sq Sm + C^2) / n and the mean S / n.
+    """
+    n = q.shape[-1]
+    q = np.asarray(q, float)
+
+    def of_square(x, variance):
+        return (np.mean(x**2, -1) / variance - 1) * np.sqrt(n / 2)
+
+    scores = {
+        "mean position": np.mean(q, -1) * np.sqrt(n / law.position),
+        "var position": of_square(q, law.position),
+    }
+    if m is not None:
+        m = np.asarray(m, float)
+        spread = np.sqrt((law.position * law.momentum + law.covariance**2) / n)
+        scores["mean momentum"] = np.mean(m, -1) * np.sqrt(n / law.momentum)
+        scores["var momentum"] = of_square(m, law.momentum)
+        scores["cov"] = (np.mean(q * m, -1) - law.covariance) / spread
+    return scores
+
+
+def z_of_mean(values: np.ndarray, expected: float) -> float:
+    """How many standard errors the mean of independent values is off `expected`.
+
+    The error is the sample's own, so z is Student's t; with 200 values or more |z| >= 4.5 happens
+    with a chance below 1.2e-5 when the values are near Gaussian.
+    """
+    values = np.asarray(values, float).ravel()
+    return (values.mean() - expected) / (values.std(ddof=1) / np.sqrt(values.size))
+
+
+def misses(cases: dict[str, np.ndarray], scores: dict[str, np.ndarray]) -> list[str]:
+    """The cases that are off by more than the limit, in words."""
+    return [
+        " ".join(f"{name}={column[index]:g}" for name, column in cases.items())
+        + f": {what} off by {z[index]:.1f} standard errors"
+        for what, z in scores.items()
+        for index in np.flatnonzero(~(np.abs(z) < LIMIT))
+    ]
+
+
+def thermostat_root(*, lam, h, A, T, v=0.0) -> float:
+    """Where SGNHT's thermostat settles with many coordinates of curvatures `lam`: mean m^2 is T."""
+    lam = np.asarray(lam, float)
+
+    def too_hot(x):
+        return np.mean(sghmc_law(lam=lam, h=h, g=x, T=A * T / x, v=v).momentum) > T
+
+    cold, hot = 1.0 / h, 1e-6  # more friction, less heat
+    for _ in range(100):
+        middle = (cold + hot) / 2
+        cold, hot = (cold, middle) if too_hot(middle) else (middle, hot)
+    return (cold + hot) / 2
+
+
+def sgnht_law(*, lam, h, A, T, v=0.0) -> Law:
+    """The law of one coordinate of curvature `lam` when there are many: SGHMC at the root."""
+    x = thermostat_root(lam=lam, h=h, A=A, T=T, v=v)
+    return sghmc_law(lam=np.asarray(lam, float), h=h, g=x, T=A * T / x, v=v)

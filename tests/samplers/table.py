@@ -1,0 +1,33 @@
+"""All samplers. A new one joins the tests of the contract by one line in `SAMPLERS`."""
+
+import functools
+
+import jax.numpy as jnp
+from chains import skeleton_builder
+
+from pxsgmcmc.samplers import ggmc, hmc, psgld, sgd, sghmc, sgld, sgnht, sgrhmc
+
+BATCH = jnp.array([0.5, -1.0, 2.0])
+
+
+def ggmc_on_batch(potential, step_size, **options):
+    full = {"full_potential": lambda q: potential(q, BATCH)}
+    return ggmc(potential, step_size, **full, friction=2.0, window=2, **options)
+
+
+SAMPLERS = {
+    "sgld": sgld,
+    "psgld": psgld,
+    "sghmc": functools.partial(sghmc, friction=2.0),
+    "sgnht": functools.partial(sgnht, friction=2.0),
+    "sgrhmc": functools.partial(sgrhmc, friction=2.0),
+    "hmc": functools.partial(hmc, leapfrog_steps=3),
+    "ggmc": ggmc_on_batch,
+    "sgd": lambda potential, step_size, temperature=0.0: sgd(potential, step_size, momentum=0.9),
+    "skeleton": skeleton_builder(),
+}
+WITHOUT_NOISE = {"sgd"}
+
+WITH_FRICTION = {"sghmc": sghmc, "sgnht": sgnht, "sgrhmc": sgrhmc, "ggmc": ggmc}
+WITH_NOISE = ["sgld", "psgld", "sghmc", "sgnht", "sgrhmc"]
+GROUPED = {"base": {"w": jnp.ones(3), "b": jnp.ones(2)}, "factors": jnp.ones(4)}
