@@ -56,8 +56,10 @@ def plan(
     check_count("into", into)
     found = find_layers(params, rules)
     names = [layer.name for layer in found]
-    inputs = _named(names, input_layer, "input_layer", _input_layers(found))
-    logits = _named(names, logits_layer, "logits_layer", _logits_layers(found))
+    # What a rule leaves alone still stands between its neighbours and the outside.
+    known = list({layer.name: layer for layer in [*find_layers(params), *found]}.values())
+    inputs = _named(names, input_layer, "input_layer", _input_layers(known))
+    logits = _named(names, logits_layer, "logits_layer", _logits_layers(known))
     overrides = dict(layers or {})
     _check_overrides(overrides, names)
 
@@ -103,10 +105,17 @@ def expand(params: Tree, plan: Plan, key: Key | None = None) -> Expanded:
     if jax.tree.structure(params) != plan.structure:
         raise UserError("`params` must have the structure the plan was made for; plan it again.")
     leaves = jax.tree.leaves(params)
+    for planned in (leaf for row in plan.layers for leaf in row.layer.leaves):
+        shape = leaves[planned.place].shape
+        if shape != planned.shape:
+            raise UserError(
+                f"`params` must have the shapes the plan was made for, got {shape} for "
+                f"{planned.name!r} of shape {planned.shape}; plan it again."
+            )
 
     def make(side: FactorPlan, layer: Layer, offset: int) -> tuple[Factor, ...]:
         dtype = leaves[layer.leaves[0].place].dtype
-        if side.rank is None:
+        if side.rank is None or not side.count:
             return tuple(identity(side.width, dtype) for _ in range(side.count))
         if key is None:
             raise UserError("`key` must be given to `expand` when `rank` is set.")

@@ -53,6 +53,9 @@ def collapse(position: Tree) -> Tree:
                 leaves[leaf.place] = multiply(P, leaves[leaf.place], leaf.out)
             for Q in factors.into if leaf.into else ():
                 leaves[leaf.place] = multiply(transpose(Q), leaves[leaf.place], leaf.into)
+            # Compiled together with the network, XLA turns its products round to save a transpose
+            # here, and a factor at the identity would change the gradient's last bits.
+            leaves[leaf.place] = jax.lax.optimization_barrier(leaves[leaf.place])
     return jax.tree.unflatten(structure, leaves)
 
 

@@ -35,11 +35,11 @@ def preconditioner(matrices: Sequence[Array]) -> Array:
     """
     if not matrices:
         raise UserError("`matrices` must hold at least one matrix, got none.")
-    rows, columns = matrices[0].shape[0], matrices[-1].shape[1]
 
     def term(j: int) -> Array:
+        rows, columns = matrices[0].shape[0], matrices[j].shape[1]
         left = reduce(jnp.matmul, matrices[:j], jnp.eye(rows, dtype=matrices[0].dtype))
-        right = reduce(jnp.matmul, matrices[j + 1 :][::-1], jnp.eye(columns, dtype=left.dtype))
+        right = reduce(jnp.matmul, matrices[j + 1 :], jnp.eye(columns, dtype=left.dtype))
         return jnp.kron(right.T @ right, left @ left.T)
 
     return sum((term(j) for j in range(1, len(matrices))), start=term(0))

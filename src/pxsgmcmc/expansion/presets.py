@@ -15,11 +15,11 @@ Shapes = dict[str, tuple[int, ...]]
 NamedAxes = dict[str, tuple[Axes, Axes]]
 
 
-def named_axes(parent: str, shapes: Shapes, siblings: dict[str, Any]) -> tuple[str, NamedAxes]:
+def named_axes(parent: str, shapes: Shapes, parents: set[str]) -> tuple[str, NamedAxes]:
     """Flax and Haiku: channels last, (*window, in, out); x @ kernel."""
     for weight, bias in (("kernel", "bias"), ("w", "b")):
         if weight in shapes and len(shapes[weight]) >= 2:
-            return _channels_last(parent, shapes, weight, bias, siblings)
+            return _channels_last(parent, shapes, weight, bias, parents)
     for table in ("embedding", "embeddings"):
         if len(shapes.get(table, ())) == 2:
             return "embedding", {table: ((1,), ())}
@@ -29,23 +29,25 @@ def named_axes(parent: str, shapes: Shapes, siblings: dict[str, Any]) -> tuple[s
 
 
 def _channels_last(
-    parent: str, shapes: Shapes, weight: str, bias: str, siblings: dict[str, Any]
+    parent: str, shapes: Shapes, weight: str, bias: str, parents: set[str]
 ) -> tuple[str, NamedAxes]:
-    rank, bias_rank = len(shapes[weight]), len(shapes.get(bias, (0,)))
+    shape, bias_shape = shapes[weight], shapes.get(bias, ())
+    rank, bias_rank = len(shape), len(bias_shape)
     above, _, own_name = parent.rpartition("/")
     among = {f"{above}/{name}".lstrip("/") for name in ("query", "key", "value")}
-    in_attention = rank == 3 and among <= set(siblings)
-    if bias_rank > 1 or (in_attention and own_name in ("query", "key", "value")):
-        outputs = max(bias_rank, 2)  # (in, heads, head width), bias (heads, head width)
-        kind, into, out = "attention", range(rank - outputs), range(rank - outputs, rank)
+    in_attention = rank == 3 and among <= parents
+    if rank > 2 and bias_rank > 1 and bias_shape == shape[-bias_rank:]:
+        kind, outputs = "attention", bias_rank  # (in, heads, head width), bias (heads, head width)
+        into = tuple(range(rank - outputs))
+    elif in_attention and own_name in ("query", "key", "value"):
+        kind, outputs, into = "attention", 2, (0,)
     elif in_attention and own_name == "out":  # (heads, head width, out)
-        kind, into, out = "attention", range(rank - 1), range(rank - 1, rank)
+        kind, outputs, into = "attention", 1, (0, 1)
     else:
-        kind = "dense" if rank == 2 else "convolution"
-        into, out = range(rank - 2, rank - 1), range(rank - 1, rank)
-    axes: NamedAxes = {weight: (tuple(out), tuple(into))}
-    if bias in shapes:
-        axes[bias] = (tuple(range(bias_rank)), ())
+        kind, outputs, into = ("dense" if rank == 2 else "convolution"), 1, (rank - 2,)
+    axes: NamedAxes = {weight: (tuple(range(rank - outputs, rank)), into)}
+    if bias_rank:
+        axes[bias] = (tuple(range(bias_rank))[-outputs:], ())
     return kind, axes
 
 

@@ -24,8 +24,9 @@ class Rule(NamedTuple):
       pattern: as in a shell, matched against names such as "blocks/0/attention/query/kernel".
       out: the axis, or axes taken together, that `out` factors multiply; None for none.
       into: the axis, or axes taken together, that `into` factors multiply; None for none.
-      layer: the layer the leaves belong to, where it is not the name of their parent. Leaves of one
-        layer share its factors. A rule with neither `out` nor `into` leaves its leaves as they are.
+      layer: the layer the leaves belong to, where it is not the name of their parent (a leaf
+        without a parent is a layer by itself). Leaves of one layer share its factors. A rule with
+        neither `out` nor `into` leaves its leaves as they are.
 
     Example:
       >>> Rule("*/query/kernel", into=0, out=(1, 2))  # (features, heads, head width)
@@ -79,26 +80,28 @@ def find_layers(params: Tree, rules: Sequence[Rule] = ()) -> list[Layer]:
     shapes = [tuple(leaf.shape) for leaf in jax.tree.leaves(params)]
     ruled = _apply_rules(names, shapes, rules)
     equinox = equinox_layers(params)
+    parents = {name.rpartition("/")[0] for name in names}
     siblings: dict[str, dict[str, tuple[int, tuple[int, ...]]]] = {}
     for index, (name, shape) in enumerate(zip(names, shapes, strict=True)):
         if name not in ruled:
             parent, _, leaf = name.rpartition("/")
             siblings.setdefault(parent, {})[leaf] = (index, shape)
 
-    found: list[Layer] = []
+    found: dict[str, Layer] = {}
     for parent, leaves in siblings.items():
         shaped = {leaf: shape for leaf, (_, shape) in leaves.items()}
         if parent in equinox:
             kind, axes = equinox_axes(equinox[parent], shaped)
         else:
-            kind, axes = named_axes(parent, shaped, siblings)
+            kind, axes = named_axes(parent, shaped, parents)
         members = tuple(
             LeafAxes(leaves[leaf][0], f"{parent}/{leaf}".lstrip("/"), shaped[leaf], out, into)
             for leaf, (out, into) in axes.items()
         )
         if members and _widths_agree(members):
-            found.append(Layer(parent or "(root)", kind, members))
-    return sorted(found + _ruled_layers(ruled), key=lambda layer: layer.leaves[0].place)
+            found[parent or "(root)"] = Layer(parent or "(root)", kind, members)
+    _join_ruled(found, ruled)
+    return sorted(found.values(), key=lambda layer: layer.leaves[0].place)
 
 
 def _apply_rules(
@@ -123,7 +126,8 @@ def _apply_rules(
 def _checked_axes(rule: Rule, index: int, name: str, shape: tuple[int, ...]) -> LeafAxes:
     def axes(side: str) -> Axes:
         asked = getattr(rule, side)
-        asked = () if asked is None else (asked,) if isinstance(asked, int) else tuple(asked)
+        if not isinstance(asked, tuple | list):
+            asked = () if asked is None else (asked,)
         for axis in asked:
             if not isinstance(axis, int) or not -len(shape) <= axis < len(shape):
                 raise UserError(
@@ -138,19 +142,20 @@ def _checked_axes(rule: Rule, index: int, name: str, shape: tuple[int, ...]) -> 
     return LeafAxes(index, name, shape, out, into)
 
 
-def _ruled_layers(ruled: dict[str, tuple[str, LeafAxes]]) -> list[Layer]:
-    members: dict[str, list[LeafAxes]] = {}
-    for layer, leaf in ruled.values():
-        if leaf.out or leaf.into:
-            members.setdefault(layer, []).append(leaf)
-    for layer, leaves in members.items():
-        if not _widths_agree(leaves):
-            shapes = ", ".join(f"{leaf.name} {leaf.shape}" for leaf in leaves)
+def _join_ruled(found: dict[str, Layer], ruled: dict[str, tuple[str, LeafAxes]]) -> None:
+    """Add the leaves that rules speak of to their layers, or as new ones."""
+    for name, leaf in ruled.values():
+        if not (leaf.out or leaf.into):
+            continue
+        layer = found.get(name, Layer(name, "rule", ()))
+        layer = layer._replace(leaves=(*layer.leaves, leaf))
+        if not _widths_agree(layer.leaves):
+            shapes = ", ".join(f"{leaf.name} {leaf.shape}" for leaf in layer.leaves)
             raise UserError(
-                f"`rules` puts leaves of different widths into the layer {layer!r}: {shapes}; "
+                f"`rules` puts leaves of different widths into the layer {name!r}: {shapes}; "
                 "give them different `layer` names."
             )
-    return [Layer(name, "rule", tuple(leaves)) for name, leaves in members.items()]
+        found[name] = layer
 
 
 def _widths_agree(leaves: Sequence[LeafAxes]) -> bool:

@@ -28,6 +28,11 @@ def classification(apply: Callable[[Tree, Any], Array], **settings: Any) -> Post
 
     def log_likelihood(params: Tree, batch: Batch) -> Array:
         x, y = _pair(batch)
+        if y.ndim != 1 or not jnp.issubdtype(y.dtype, jnp.integer):
+            raise UserError(
+                f"`batch` must have integer labels of shape (batch size,), got {y.dtype} of shape "
+                f"{y.shape}."
+            )
         logits = apply(params, x)
         if logits.ndim != 2 or logits.shape[0] != y.shape[0]:
             raise UserError(
@@ -93,9 +98,10 @@ def _pair(batch: Batch) -> tuple[Array, Array]:
     if not isinstance(batch, tuple | list) or len(batch) != 2:
         raise UserError(f"`batch` must be a pair (inputs, targets), got {type(batch).__name__}.")
     x, y = batch
-    if jax.tree.leaves(x)[0].shape[0] != y.shape[0]:
+    inputs = {leaf.shape[0] for leaf in jax.tree.leaves(x)}
+    if inputs != {y.shape[0]}:
         raise UserError(
-            f"`batch` must have as many inputs as targets, got {jax.tree.leaves(x)[0].shape[0]} "
-            f"and {y.shape[0]}."
+            f"`batch` must have as many inputs as targets, got "
+            f"{' and '.join(map(str, sorted(inputs)))} inputs for {y.shape[0]} targets."
         )
     return x, y

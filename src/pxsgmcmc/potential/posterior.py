@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from pxsgmcmc.errors import UserError, check_count
 from pxsgmcmc.expansion.position import Expanded, collapse
 from pxsgmcmc.potential.priors import Exact, Normal, normal, prior_energies
+from pxsgmcmc.tree import widen
 from pxsgmcmc.types import Array, Batch, Potential, Tree
 
 LogLikelihood = Callable[[Tree, Batch], Array]  # (params, batch) -> (batch size,)
@@ -47,19 +48,20 @@ class Posterior:
 
     def parts(self, position: Tree, batch: Batch) -> EnergyParts:
         """The energy's parts."""
-        fit = self.log_likelihood(collapse(position), batch)
+        fit = self._fit(collapse(position), batch)
         return EnergyParts(-self.data_size * jnp.mean(fit), *self._priors(position))
 
     def difference(self, new: Tree, old: Tree, batch: Batch) -> Array:
         """U(new; batch) - U(old; batch), subtracted datum by datum and coordinate by coordinate."""
-        fit = self.log_likelihood(collapse(new), batch) - self.log_likelihood(collapse(old), batch)
+        fit = self._fit(collapse(new), batch) - self._fit(collapse(old), batch)
         prior, factor_prior = self._priors(new, old)
         return -self.data_size * jnp.mean(fit) + prior + factor_prior
 
     def on_all(self, data: Batch, *, chunk_size: int | None = None) -> Callable[[Tree], Array]:
         """The energy on all of `data` as a function of the position, chunk by chunk."""
-        count = jax.tree.leaves(data)[0].shape[0]
-        chunk = min(chunk_size or count, count)
+        count = _length("data", data)
+        chunk = count if chunk_size is None else check_count("chunk_size", chunk_size, at_least=1)
+        chunk = min(chunk, count)
         whole = count - count % chunk
         chunks = jax.tree.map(lambda x: x[:whole].reshape(-1, chunk, *x.shape[1:]), data)
         rest = jax.tree.map(lambda x: x[whole:], data)
@@ -69,7 +71,7 @@ class Posterior:
 
             @jax.checkpoint
             def fit(part: Batch) -> Array:
-                return jnp.sum(self.log_likelihood(params, part))
+                return jnp.sum(self._fit(params, part))
 
             total = jnp.sum(jax.lax.map(fit, chunks))
             if whole < count:
@@ -79,8 +81,28 @@ class Posterior:
 
         return energy
 
+    def _fit(self, params: Tree, batch: Batch) -> Array:
+        fit, count = widen(self.log_likelihood(params, batch)), _length("batch", batch)
+        if fit.shape != (count,):  # a sum or a mean would be scaled by the wrong number, silently
+            raise UserError(
+                f"`log_likelihood` must give one number per datum, got shape {fit.shape} for "
+                f"{count} data."
+            )
+        return fit
+
     def _priors(self, position: Tree, old: Tree | None = None) -> tuple[Array, Array]:
         return prior_energies(self.prior, self.factor_prior, position, old)
+
+
+def _length(name: str, data: Batch) -> int:
+    """The leading axis that all leaves of `data` share."""
+    lengths = {jnp.shape(leaf)[:1] for leaf in jax.tree.leaves(data)}
+    if len(lengths) != 1 or lengths in ({()}, {(0,)}):
+        found = ", ".join(str(jnp.shape(leaf)) for leaf in jax.tree.leaves(data)) or "none"
+        raise UserError(
+            f"`{name}` must hold arrays of one length of at least 1, got shapes {found}."
+        )
+    return lengths.pop()[0]
 
 
 def posterior(
@@ -123,7 +145,9 @@ def freeze_factors(potential: Potential) -> Potential:
       potential: energy of (expanded position, batch).
     """
 
-    def frozen(position: Expanded, batch: Batch) -> Array:
+    def frozen(position: Tree, batch: Batch) -> Array:
+        if not isinstance(position, Expanded):
+            return potential(position, batch)
         factors = jax.lax.stop_gradient(position.factors)
         return potential(dataclasses.replace(position, factors=factors), batch)
 
