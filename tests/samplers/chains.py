@@ -22,6 +22,7 @@ def last_states(
     *,
     chains: int,
     steps: int,
+    stream: int = 0,
 ) -> Callable[[int], Any]:
     """A compiled function from a seed to the last states of every case, (cases, chains) each.
 
@@ -36,6 +37,7 @@ def last_states(
       cases: `lam`, `v` and whatever else `build` needs, each of shape (cases,).
       chains: coordinates of the position.
       steps: transitions; the caller sees to it that the start is forgotten.
+      stream: runs of different streams share no normals.
     """
 
     def run(key, case):
@@ -55,7 +57,12 @@ def last_states(
 
     compiled = jax.jit(jax.vmap(run, in_axes=(None, 0)))
     arrays = {name: jnp.asarray(column, jnp.float32) for name, column in cases.items()}
-    return lambda seed: jax.tree.map(np.asarray, compiled(jax.random.key(seed), arrays))
+
+    def simulate(seed: int) -> Any:
+        key = jax.random.fold_in(jax.random.key(seed), stream)
+        return jax.tree.map(np.asarray, compiled(key, arrays))
+
+    return simulate
 
 
 def grid(**axes: list[float]) -> dict[str, np.ndarray]:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # Chance that a correct sampler fails one comparison with |z| < 4.5: 6.8e-6 for a Gaussian z. With
-# about 1,600 comparisons a run, a false alarm is expected in 1 run of 90.
+# about 1,400 comparisons a seed, a false alarm is expected for 1 seed in 100. Cases of one run
+# share their normals, so alarms come in clusters, and the more seldom.
 LIMIT = 4.5
 
 
