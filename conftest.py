@@ -10,4 +10,5 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 @pytest.fixture
 def key():
+    """A key that is the same in every run."""
     return jax.random.key(20_250_424)
