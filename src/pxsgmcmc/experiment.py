@@ -1,6 +1,8 @@
 """A configuration, wired: data, network, expansion, energy, sampler, chain."""
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,15 +17,16 @@ from pxsgmcmc.chain import Samples, sample
 from pxsgmcmc.chain.record import from_arrays
 from pxsgmcmc.config import Config, write_config
 from pxsgmcmc.config.schema import Cyclical, Groups
-from pxsgmcmc.data import Dataset, load
+from pxsgmcmc.data import Dataset, known_sets, load
 from pxsgmcmc.data.augment import augment
-from pxsgmcmc.errors import CorruptRun, UserError
+from pxsgmcmc.errors import CorruptRun, UserError, one_line
 from pxsgmcmc.expansion import Plan, expand, groups, plan
 from pxsgmcmc.models import Model, build
 from pxsgmcmc.potential import Posterior, classification, exact, freeze_factors, normal
 from pxsgmcmc.rng import streams
 from pxsgmcmc.schedules import as_schedule, cyclical
 from pxsgmcmc.store import open_run
+from pxsgmcmc.store.layout import MANIFEST
 from pxsgmcmc.store.tensors import decode
 from pxsgmcmc.types import Array, Key, Sampler, Tree
 
@@ -55,11 +58,18 @@ class Experiment:
     sampler: Callable[[float], Sampler]
 
 
-def wire(config: Config, chain: int = 0) -> Experiment:
-    """Load, build and connect everything a configuration names, for one chain."""
-    dataset = load(config.data.name, root=config.data.root)
+def wire(config: Config, chain: int = 0, *, begun: bool = False) -> Experiment:
+    """Load, build and connect everything a configuration names, for one chain.
+
+    Args:
+      config: what to build.
+      chain: its number, for what is random at the start.
+      begun: the chain goes on from a saved state, so `chain.start` is not read again.
+    """
+    dataset = _load(config)
     train = _training_rows(dataset, config)
-    model = build(_name(config.model), **_settings(config.model), classes=len(dataset.classes))
+    with _naming("model"):
+        model = build(_name(config.model), **_settings(config.model), classes=len(dataset.classes))
     mean, std = (jnp.asarray(x, jnp.float32) for x in (dataset.mean, dataset.std))
     images = train[0].dtype == np.uint8
 
@@ -70,20 +80,24 @@ def wire(config: Config, chain: int = 0) -> Experiment:
 
     keys = streams(config.seed, chain)
     init_key, factor_key = jax.random.split(keys.init)
-    params = _start(config, model, init_key, train[0])
+    with _naming("model"):
+        params = model.init(init_key, jnp.zeros((1, *train[0].shape[1:]), jnp.float32))
+    if config.chain.start != "random" and not begun:
+        params = _stored_weights(config.chain.start, like=params)
     asked = config.expansion
     planned, position = None, params
     if asked.out or asked.into:
-        planned = plan(
-            params,
-            out=asked.out,
-            into=asked.into,
-            rank=asked.rank,
-            input_layer=model.input_layer,
-            logits_layer=model.logits_layer,
-            expand_input=asked.input,
-            expand_logits=asked.logits,
-        )
+        with _naming("expansion"):
+            planned = plan(
+                params,
+                out=asked.out,
+                into=asked.into,
+                rank=asked.rank,
+                input_layer=model.input_layer,
+                logits_layer=model.logits_layer,
+                expand_input=asked.input,
+                expand_logits=asked.logits,
+            )
         position = expand(params, planned, factor_key)
     prior = config.prior
     temperature = getattr(config.sampler, "temperature", 0.0)
@@ -118,9 +132,11 @@ def run_chain(
     progress: bool | Literal["plain"] = True,
 ) -> Samples:
     """Run one chain of a configuration into a run directory."""
-    parts = wire(config, chain)
+    parts = wire(config, chain, begun=resume and _has_state(out))
     settings = msgspec.structs.asdict(config.chain)
     del settings["start"]
+    if config.chains > 1 and config.chain.tensorboard is not None:
+        settings["tensorboard"] = Path(config.chain.tensorboard) / Path(out).name
     return sample(
         parts.sampler,
         parts.position,
@@ -138,12 +154,36 @@ def run_chain(
     )
 
 
+def _has_state(out: str | Path) -> bool:
+    return (Path(out) / MANIFEST).exists() and open_run(out).manifest["resumable"]
+
+
+@contextmanager
+def _naming(section: str) -> Iterator[None]:
+    """Put the section of the configuration before the setting that an error names."""
+    try:
+        yield
+    except UserError as error:
+        text = str(error)
+        named = text.replace("`", f"`{section}.", 1) if text[0] == "`" else f"[{section}] {text}"
+        raise UserError(named) from error
+
+
 def _name(section: msgspec.Struct) -> str:
     return str(section.__struct_config__.tag)
 
 
 def _settings(section: msgspec.Struct) -> dict[str, Any]:
     return msgspec.structs.asdict(section)
+
+
+def _load(config: Config) -> Dataset:
+    name = config.data.name
+    if name not in known_sets():
+        close = difflib.get_close_matches(name, known_sets(), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known_sets())}."
+        raise UserError(f"`data.name` cannot be {one_line(name)}; {hint}")
+    return load(name, root=config.data.root)
 
 
 def _training_rows(dataset: Dataset, config: Config) -> tuple[np.ndarray, np.ndarray]:
@@ -172,31 +212,27 @@ def _prepare(config: Config) -> Callable[[Key, Any], Any] | None:
     return lambda key, batch: (augment(key, batch[0], pad=data.pad, flip=data.flip), batch[1])
 
 
-def _start(config: Config, model: Model, key: Key, inputs: np.ndarray) -> Tree:
-    """Parameters to start from: random, a kept draw, or a file of weights."""
-    example = jax.ShapeDtypeStruct((1, *inputs.shape[1:]), jnp.float32)
-    start = config.chain.start
-    if start == "random":
-        return model.init(key, jnp.zeros(example.shape, example.dtype))
-    like = jax.eval_shape(lambda: model.init(key, jnp.zeros(example.shape, example.dtype)))
-    try:
-        return from_arrays(_stored_weights(start), like, f"`chain.start` ({start})")
-    except CorruptRun as error:
-        raise UserError(f"`chain.start` cannot be used: {error}") from None
-
-
-def _stored_weights(start: str) -> dict[str, np.ndarray]:
+def _stored_weights(start: str, like: Tree) -> Tree:
+    """Parameters to start from: a draw of a run, or a file of weights."""
     if start.endswith(".safetensors"):
         try:
-            return decode(Path(start).read_bytes())
+            arrays = decode(Path(start).read_bytes())
         except OSError as error:
             raise UserError(f"`chain.start` cannot be read: {start}: {error.strerror}.") from None
-    folder, colon, number = start.rpartition(":")
-    folder, number = (folder, number) if colon and number.isdigit() else (start, "")
-    run = open_run(folder)
-    if not run.draws:
-        raise UserError(f"`chain.start` must be a run with draws, {folder!r} has none.")
-    return run.load_draw(int(number) if number else len(run.draws))
+        except ValueError as error:
+            raise UserError(f"`chain.start` cannot be used: {start} is {error}.") from None
+    else:
+        folder, colon, number = start.rpartition(":")
+        folder, number = (folder, number) if colon and number.isdecimal() else (start, "")
+        try:
+            run = open_run(folder)
+            arrays = run.load_draw(int(number) if number else max(1, len(run.draws)))
+        except UserError as error:
+            raise UserError(f"`chain.start` cannot be used: {error}") from None
+    try:
+        return from_arrays(arrays, like, start)
+    except CorruptRun as error:
+        raise UserError(f"`chain.start` cannot be used: {error}") from None
 
 
 def _sampler_builder(
@@ -206,7 +242,10 @@ def _sampler_builder(
     energy = potential
     if config.expansion.frozen:
         energy = freeze_factors(potential)
-        settings["noise"] = Groups(base=1.0, factors=0.0)
+        if "noise" in settings:
+            base = settings["noise"]
+            base = base.base if isinstance(base, Groups) else base
+            settings["noise"] = Groups(base=base, factors=0.0)
     for key in ("friction", "noise"):
         if isinstance(settings.get(key), Groups):
             value = settings[key]
@@ -221,6 +260,7 @@ def _sampler_builder(
     step_size = as_schedule(asked, "sampler.step_size")
 
     def sampler(factor: float) -> Sampler:
-        return getattr(samplers, name)(energy, lambda step: factor * step_size(step), **settings)
+        with _naming("sampler"):
+            return getattr(samplers, name)(energy, lambda t: factor * step_size(t), **settings)
 
     return sampler

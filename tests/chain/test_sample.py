@@ -1,5 +1,6 @@
 """One chain, in this process: what it keeps, and that nothing but the settings decides it."""
 
+import contextlib
 import json
 import os
 import signal
@@ -159,7 +160,8 @@ def test_divergence_ends_the_run_and_keeps_no_bad_draw(policy, tmp_path):
         )
     stored = open_run(tmp_path / "run")
     assert stored.status == "diverged" and not stored.draws
-    assert stored.manifest["progress"].get("retries") == (2 if policy == "retry" else None)
+    back = stored.manifest["progress"].get("retried", [])
+    assert [one["step_size_factor"] for one in back] == ([0.5, 0.25] if policy == "retry" else [])
 
 
 def test_a_retry_halves_the_step_size_until_the_chain_is_stable(tmp_path):
@@ -174,8 +176,10 @@ def test_a_retry_halves_the_step_size_until_the_chain_is_stable(tmp_path):
         retries=8,
     )
     progress = open_run(tmp_path / "run").manifest["progress"]
-    assert done.status == "done" and progress["retries"] >= 1
-    assert progress["step_size_factor"] == 0.5 ** progress["retries"]
+    back = progress["retried"]
+    assert done.status == "done" and len(back) >= 1
+    assert back[-1]["step_size_factor"] == 0.5 ** len(back)
+    assert all(one["back_to"] < one["noticed"] for one in back)
     assert all(np.isfinite(leaf).all() for draw in done for leaf in jax.tree.leaves(draw))
 
 
@@ -238,6 +242,9 @@ def test_an_energy_that_jumps_and_a_norm_that_runs_away_are_noticed():
         ({"on_divergence": "pray"}, "on_divergence"),
         ({"chunk_seconds": 0.0}, "chunk_seconds"),
         ({"burn_in": -3}, "burn_in"),
+        ({"every": 0}, "every"),
+        ({"draws_per_cycle": 0}, "draws_per_cycle"),
+        ({"keep_data": "host", "executor": "scan"}, "executor"),
     ],
 )
 def test_a_bad_setting_is_named_in_one_sentence(bad, named):
@@ -250,6 +257,34 @@ def test_a_bad_setting_is_named_in_one_sentence(bad, named):
 def test_data_without_common_rows_are_named(data):
     with pytest.raises(UserError, match="`data` must hold arrays with the same number of rows"):
         sample(problems.SAMPLERS["sgld"], problems.PARAMS, data, **SETTINGS)
+
+
+def test_data_that_do_not_fit_on_the_device_stay_in_their_memory_map(tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", problems.INPUTS)
+    data = (np.load(tmp_path / "x.npy", mmap_mode="r"), problems.TARGETS)
+    monkeypatch.setattr(sys.modules["pxsgmcmc.chain.sample"], "MOST_BYTES", 100)
+    mapped = sample(
+        problems.SAMPLERS["sghmc"], problems.PARAMS, data, **SETTINGS, out=tmp_path / "run"
+    )
+    assert open_run(tmp_path / "run").manifest["origin"]["executor"] == "loop"
+    assert same(mapped, run("sghmc", executor="loop", keep_data="device"))
+
+
+def test_a_chain_that_fails_to_start_frees_the_directory(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="could not be written"):
+        run(out=tmp_path / "run", tensorboard=tmp_path / "file")
+    assert run(out=tmp_path / "run", resume=True).status == "done"
+
+
+def test_a_chain_goes_on_when_nobody_listens(monkeypatch):
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "w") as closed:
+        monkeypatch.setattr(sys, "stderr", closed)
+        assert run(progress="plain").status == "done"
+        with contextlib.suppress(BrokenPipeError):
+            closed.close()
 
 
 def test_progress_is_plain_lines_when_not_a_terminal(capsys):

@@ -1,4 +1,4 @@
-"""Promises that hold for every tree, layout, dtype and depth: 1,000 examples each."""
+"""Promises that hold for every tree, layout, dtype and depth: 1,000 examples."""
 
 import dataclasses
 from typing import NamedTuple
@@ -6,7 +6,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -75,7 +74,7 @@ def cases(draw):
         params,
         out=draw(st.integers(0, 3)),
         into=draw(st.integers(0, 3)),
-        rank=draw(st.sampled_from([None, None, 1, 2, 0.5])),
+        rank=draw(st.sampled_from([None, 1])),
         rules=rules,
         expand_input=draw(st.booleans()),
         expand_logits=draw(st.booleans()),
@@ -95,45 +94,39 @@ def bits(x):
     return np.asarray(x).view(np.uint8)
 
 
-EXAMPLES = settings(
+@settings(
     max_examples=1_000,
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-
-
-@pytest.fixture(autouse=True)
-def quick_dispatch():
-    """No keys are at stake here, and looking for reused ones triples the time."""
-    with jax.debug_key_reuse(False):
-        yield
-
-
-@EXAMPLES
 @given(cases())
-def test_collapse_of_expand_is_the_original_bit_for_bit(case):
-    rng = np.random.default_rng(case.seed)
-    params = jax.tree.map(lambda x: normal_numbers(rng, x.shape, x.dtype), case.params)
-    back = px.collapse(px.expand(params, case.plan, jax.random.key(case.seed)))
+def test_collapse_undoes_expand_bit_for_bit_and_merges_what_the_factors_do_one_by_one(case):
+    # No keys are at stake here, and looking for reused ones would triple the time.
+    with jax.debug_key_reuse(False):
+        rng = np.random.default_rng(case.seed)
+        params = jax.tree.map(lambda x: normal_numbers(rng, x.shape, x.dtype), case.params)
+        start = px.expand(params, case.plan, jax.random.key(case.seed))
+        check_the_start_is_the_original(params, start)
+        position = jax.tree.map(lambda x: rng.normal(size=x.shape).astype(x.dtype), start)
+        position = dataclasses.replace(position, layers=start.layers)
+        check_merged_output_is_that_of_the_factors(position, rng)
+
+
+def check_the_start_is_the_original(params, start):
+    back = px.collapse(start)
     assert jax.tree.structure(back) == jax.tree.structure(params)
     for new, old in zip(jax.tree.leaves(back), jax.tree.leaves(params), strict=True):
         assert new.dtype == old.dtype and new.shape == old.shape
         assert np.array_equal(bits(new), bits(old))
 
 
-@EXAMPLES
-@given(cases())
-def test_merged_output_is_the_output_computed_factor_by_factor(case):
-    rng = np.random.default_rng(case.seed)
-    start = px.expand(case.params, case.plan, jax.random.key(case.seed))
-    position = jax.tree.map(lambda x: rng.normal(size=x.shape).astype(x.dtype), start)
-    position = dataclasses.replace(position, layers=start.layers)
+def check_merged_output_is_that_of_the_factors(position, rng):
     merged = px.collapse(position)
-    for row in case.plan.layers:
-        factors = position.factors[row.layer.name]
-        for leaf in row.layer.leaves:
+    for layer in position.layers:
+        factors = position.factors[layer.name]
+        for leaf in layer.leaves:
             V = as_stack(jax.tree.leaves(position.base)[leaf.place], leaf)
             W = as_stack(jax.tree.leaves(merged)[leaf.place], leaf)
             P = factors.out if leaf.out else ()

@@ -64,9 +64,10 @@ def test_the_energy_is_in_full_data_units():
 def test_the_difference_is_that_of_the_totals(prior, at, rank):
     U = px.classification(apply, data_size=100, prior=prior, factor_prior=px.normal(0.2, at=at))
     new, old = random_position(seed=1, rank=rank), random_position(seed=2, rank=rank)
-    expected = float(U(new, DATA) - U(old, DATA))
-    assert float(U.difference(new, old, DATA)) == pytest.approx(expected, rel=1e-11)
-    assert float(U.difference(old, old, DATA)) == 0.0
+    total, difference = jax.jit(U), jax.jit(U.difference)
+    expected = float(total(new, DATA) - total(old, DATA))
+    assert float(difference(new, old, DATA)) == pytest.approx(expected, rel=1e-11)
+    assert float(difference(old, old, DATA)) == 0.0
 
 
 def test_in_float32_the_difference_keeps_digits_that_totals_lose():
@@ -92,7 +93,7 @@ def test_in_float32_the_difference_keeps_digits_that_totals_lose():
     assert abs(by_totals - exact) > 100 * abs(by_parts - exact)
 
 
-@pytest.mark.parametrize("chunk_size", [1, 5, 8, 24, 1_000, None])
+@pytest.mark.parametrize("chunk_size", [1, 5, 1_000, None])
 def test_all_data_in_chunks_is_all_data_at_once_and_so_is_its_gradient(chunk_size):
     U, position = energy(), random_position()
     in_chunks = U.on_all(DATA, chunk_size=chunk_size)

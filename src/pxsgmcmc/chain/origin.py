@@ -1,5 +1,6 @@
 """What a manifest says of how a run was made, so that its draws can be made again."""
 
+import os
 import platform
 import subprocess
 from importlib import metadata
@@ -18,7 +19,19 @@ def versions() -> dict[str, str]:
         "jaxlib": metadata.version("jaxlib"),
         "numpy": np.__version__,
         "machine": platform.machine(),
+        "threads": str(threads()),
     }
+
+
+def threads() -> int:
+    """XLA's threads on a CPU, which decide how a matrix product is cut up, and so its last bits.
+
+    As many as the cores of this process, unless PJRT_NPROC said otherwise when JAX started, and no
+    fewer than the devices.
+    """
+    asked = os.environ.get("PJRT_NPROC", "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(int(asked) if asked.isdecimal() else cores or 1, jax.local_device_count("cpu"))
 
 
 def devices() -> list[str]:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple, Protocol, TextIO
 
 
@@ -84,7 +85,8 @@ class PlainLines:
 
     def say(self, sentence: str) -> None:
         """The sentence, behind the label."""
-        print(f"{self.label}: {sentence}", file=self.stream, flush=True)
+        with suppress(OSError):  # the reader may go away, as `head` does: the chain goes on
+            print(f"{self.label}: {sentence}", file=self.stream, flush=True)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -109,21 +111,24 @@ class LiveBar:
 
     def report(self, report: Report) -> None:
         """Move the bar."""
-        self._bar.update(
-            self._task,
-            completed=report.draws,
-            total=report.all_draws,
-            left=f"{clock(report.seconds_left)} left",
-            text=report.text(),
-        )
+        with suppress(OSError):  # the terminal may be closed: the chain goes on
+            self._bar.update(
+                self._task,
+                completed=report.draws,
+                total=report.all_draws,
+                left=f"{clock(report.seconds_left)} left",
+                text=report.text(),
+            )
 
     def say(self, sentence: str) -> None:
         """The sentence above the bar."""
-        self._bar.console.print(sentence, markup=False, highlight=False)
+        with suppress(OSError):
+            self._bar.console.print(sentence, markup=False, highlight=False)
 
     def close(self) -> None:
         """Leave the bar as it is."""
-        self._bar.stop()
+        with suppress(OSError):
+            self._bar.stop()
 
 
 def reporter_for(label: str, progress: bool | Literal["plain"]) -> Reporter:

@@ -59,11 +59,17 @@ class Runner:
         self.record, self.health, self.pace = record, health, pace
         self.reporter, self.events = reporter, events
         self.state = jax.tree.map(jnp.copy, state)  # the first chunk donates it
-        self.step, self.drawn, self.scale, self.retries = int(state.step), 0, 1.0, 0
+        self.step, self.drawn = int(state.step), 0
+        self.retried: list[dict[str, Any]] = []  # where the chain diverged and was set back
         self.stopped_by: int | None = None
         self._collapse = jax.jit(collapse)
         self._chunk_steps, self._speed, self._compiled = 1, 0.0, False
         self._reported = self._saved = time.monotonic()
+
+    @property
+    def scale(self) -> float:
+        """The factor on the step size: halved each time the chain was set back."""
+        return 0.5 ** len(self.retried)
 
     def resume(self) -> bool:
         """Go back to the record's saved state, if it has one; says whether it had."""
@@ -72,7 +78,7 @@ class Runner:
             return False
         self.state = from_arrays(saved.arrays, self.state, "The saved state")
         self.step, self.drawn = int(self.state.step), saved.draws
-        self.scale, self.retries = saved.meta["scale"], saved.meta["retries"]
+        self.retried = saved.meta["retried"]
         self.health.recall(saved.meta["health"])
         return True
 
@@ -92,23 +98,23 @@ class Runner:
 
     def save(self) -> None:
         """Save all that is needed to go on from here."""
-        meta = {"scale": self.scale, "retries": self.retries, "health": self.health.memory()}
+        meta = {"retried": self.retried, "health": self.health.memory()}
         self.record.commit_state(to_arrays(self.state), meta)
         self._saved = time.monotonic()
 
     def _to_next_draw(self, advance: Advance, wish: StopWish) -> None:
         target = self.collection.step_of(self.drawn + 1)
-        energy = float("nan")
         while self.step < target:
             energy = self._chunk(advance, target)
-            if wish.signal is not None and self.step < target:
-                return
-            if time.monotonic() - self._saved > self.pace.checkpoint_seconds:
+            if self.step == target:
+                weights = to_arrays(self._collapse(self.state.position))
+                self.record.commit_draw(weights, step=target, energy=energy)
+                self.drawn += 1
+            # After the draw: a state between a step and its draw would have lost the energy.
+            if time.monotonic() - self._saved >= self.pace.checkpoint_seconds:
                 self.save()
-        self.record.commit_draw(
-            to_arrays(self._collapse(self.state.position)), step=self.step, energy=energy
-        )
-        self.drawn += 1
+            if wish.signal is not None:
+                return
 
     def _chunk(self, advance: Advance, target: int) -> float:
         """Take steps towards `target`, look at the result; returns the last energy."""
@@ -121,7 +127,8 @@ class Runner:
         self._set_pace(count, time.monotonic() - began)
         self.step = first + count
         self.health.check(first, self.step - 1, float(tally.energy), float(tally.step_size), seen)
-        due = self._speed and time.monotonic() - self._reported > self.pace.chunk_seconds
+        since = time.monotonic() - self._reported  # chunks that a draw cuts short are not all told
+        due = self._speed and since > 0.5 * self.pace.chunk_seconds
         if due or self._at_end(target):
             self._report(tally, seen)
         return float(tally.last_energy)
@@ -163,14 +170,15 @@ class Runner:
 
     def _retry(self, error: Diverged) -> None:
         """Go back to the last saved state with half the step size, or give up."""
-        if self.retries >= self.pace.retries:
+        if len(self.retried) >= self.pace.retries:
             self.record.update("diverged", divergence=str(error))
             raise error
-        tries, scale = self.retries + 1, self.scale / 2
+        noticed = self.step
         self.resume()
-        self.retries, self.scale = tries, scale
-        self.record.update(
-            retries=tries, step_size_factor=scale, divergence=f"{error} Went back to {self.step}."
-        )
+        setback = {"noticed": noticed, "back_to": self.step, "step_size_factor": self.scale / 2}
+        self.retried = [*self.retried, setback]
+        self.record.update(retried=self.retried, divergence=str(error))
         self.save()  # so that a resumed chain goes on with the smaller steps too
-        self.reporter.say(f"{error} Trying again from step {self.step} with {scale:g} of the step.")
+        self.reporter.say(
+            f"{error} Trying again from step {self.step} with {self.scale:g} of the step size."
+        )

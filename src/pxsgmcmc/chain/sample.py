@@ -1,8 +1,9 @@
 """`sample`: check what was asked for, wire one chain, run it."""
 
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +25,7 @@ from pxsgmcmc.store import Run, create_run, open_run
 from pxsgmcmc.tree import check_float_leaves, size
 from pxsgmcmc.types import Batch, Sampler, Tree
 
-MOST_DEVICE_BYTES = 4 << 30  # data larger than this stay on the host unless told otherwise
+MOST_BYTES = 4 << 30  # of data copied to a device that does not say how much it holds
 
 
 def sample(
@@ -59,6 +60,8 @@ def sample(
 
     What happens at step t depends on (seed, chain, t) and the state alone, so a run that was
     stopped and resumed gives the same draws, bit for bit, as one that was not, whatever the chunks.
+    On a CPU the last bits also depend on the number of XLA's threads, that of the cores unless the
+    variable PJRT_NPROC is set before JAX starts; the manifest has it.
 
     Args:
       sampler: from `sghmc` and its like; or, for `on_divergence="retry"`, a function from a factor
@@ -103,9 +106,10 @@ def sample(
       >>> len(run)
       3
     """
-    collection = Collection(
-        draws, steps, burn_in, draws_per_cycle, every or max(steps // draws_per_cycle, 1)
-    ).checked()
+    check_count("steps", steps, at_least=1)
+    check_count("draws_per_cycle", draws_per_cycle, at_least=1)
+    every = max(steps // draws_per_cycle, 1) if every is None else every
+    collection = Collection(draws, steps, burn_in, draws_per_cycle, every).checked()
     check_count("seed", seed)
     check_count("chain", chain)
     check_count("retries", retries)
@@ -114,40 +118,45 @@ def sample(
     _check_choice("executor", executor, ("auto", "loop", "scan"))
     _check_choice("on_divergence", on_divergence, ("stop", "retry"))
     _check_choice("keep_data", keep_data, ("auto", "device", "host"))
+    if out is not None and tensorboard is not None:
+        if Path(tensorboard).absolute().is_relative_to(Path(out).absolute()):
+            raise UserError("`tensorboard` must be a folder outside the run directory.")
     check_float_leaves("position", position)
-    if isinstance(sampler, Sampler):
-        if on_divergence == "retry":
-            raise UserError(
-                "`sampler` must be a function from a factor on the step size to a sampler when "
-                "`on_divergence` is 'retry'."
-            )
-        build = _always(sampler)
-    else:
-        build = sampler
+    if isinstance(sampler, Sampler) and on_divergence == "retry":
+        raise UserError(
+            "`sampler` must be a function from a factor on the step size to a sampler when "
+            "`on_divergence` is 'retry'."
+        )
+    build = _always(sampler) if isinstance(sampler, Sampler) else sampler
     keys = streams(seed, chain)
-    data_size = _data_size(data)
-    batches = Batches(keys.batches, data_size=data_size, batch_size=batch_size)
-    data = _place(data, keep_data)
+    batches = Batches(keys.batches, data_size=_data_size(data), batch_size=batch_size)
+    data, on_host = _place(data, keep_data)
     state = build(1.0).init(position)
+    text = config if config is not None else _as_text(collection, batch_size, seed, chain)
 
-    text = config or _as_text(collection, batch_size, seed, chain)
-    record, notes = Memory(), []
-    if out is not None and resume and (Path(out) / "manifest.json").exists():
-        record, notes = _reopen(out, text, executor)
-        executor = record.manifest["origin"]["executor"]
-    if executor == "auto":
-        batch = jax.eval_shape(lambda: _example_batch(data, batch_size, prepare, keys.augment))
-        executor = choose_executor(build(1.0), state, batch)
-    if out is not None and isinstance(record, Memory):
-        origin = origin_of(seed=seed, chain=chain, executor=executor, facts=facts or {})
-        record = create_run(out, text, origin)
-    reporter = reporter_for(label, progress)
-    events = EventWriter(tensorboard) if tensorboard is not None else None
-    try:
+    with ExitStack() as stack:
+        record, notes = Memory(), []
+        if out is not None and resume and (Path(out) / "manifest.json").exists():
+            record = stack.enter_context(open_run(out, writable=True))
+            notes = _check_same(record, text, executor)
+            executor = cast(Executor, record.manifest["origin"]["executor"])
+        elif executor == "auto":
+            batch = jax.eval_shape(lambda: _example_batch(data, batch_size, prepare, keys.augment))
+            executor = "loop" if on_host else choose_executor(build(1.0), state, batch)
+        used: Executor = executor
+        if on_host and used == "scan":
+            raise UserError("`executor` must be 'loop' for data kept on the host, got 'scan'.")
+        if out is not None and isinstance(record, Memory):
+            origin = origin_of(seed=seed, chain=chain, executor=used, facts=facts or {})
+            record = stack.enter_context(create_run(out, text, origin))
+        reporter = stack.enter_context(closing(reporter_for(label, progress)))
         for note in notes:
             reporter.say(note)
+        events = None
+        if tensorboard is not None:
+            events = stack.enter_context(closing(EventWriter(tensorboard)))
         runner = Runner(
-            lambda scale: Advance(build(scale), data, keys, executor, prepare, batch_size),
+            lambda scale: Advance(build(scale), data, keys, used, prepare, batch_size),
             state,
             batches,
             collection,
@@ -162,12 +171,8 @@ def sample(
         if record.status != "done":
             record.update("running")
             runner.run()
-        return Samples(record, collapse(position), runner.state, runner.stopped_by)
-    finally:
-        record.close()
-        reporter.close()
-        if events is not None:
-            events.close()
+        like = jax.eval_shape(collapse, position)
+        return Samples(record, like, runner.state, runner.stopped_by)
 
 
 def _always(sampler: Sampler) -> Callable[[float], Sampler]:
@@ -190,12 +195,18 @@ def _data_size(data: Batch) -> int:
     return sizes.pop()
 
 
-def _place(data: Batch, keep_data: str) -> Batch:
-    """The data where the steps will read them."""
+def _place(data: Batch, keep_data: str) -> tuple[Batch, bool]:
+    """The data where the steps will read them, and whether that is the host."""
     total = sum(leaf.nbytes for leaf in jax.tree.leaves(data))
-    if keep_data == "host" or (keep_data == "auto" and total > MOST_DEVICE_BYTES):
-        return jax.tree.map(np.asanyarray, data)
-    return jax.tree.map(jnp.asarray, data)
+    if keep_data == "host" or (keep_data == "auto" and total > _room_on_device()):
+        return jax.tree.map(np.asanyarray, data), True
+    return jax.tree.map(jnp.asarray, data), False
+
+
+def _room_on_device() -> int:
+    """Half of what the device holds; the rest is for the network's activations."""
+    stats = jax.devices()[0].memory_stats() or {}
+    return stats["bytes_limit"] // 2 if "bytes_limit" in stats else MOST_BYTES
 
 
 def _example_batch(data: Batch, batch_size: int, prepare: Prepare | None, key: Any) -> Batch:
@@ -203,17 +214,16 @@ def _example_batch(data: Batch, batch_size: int, prepare: Prepare | None, key: A
     return batch if prepare is None else prepare(key, batch)
 
 
-def _reopen(out: str | Path, text: str, executor: str) -> tuple[Run, list[str]]:
-    """The run in `out`, for writing, with what the user should know about it."""
-    record = open_run(out, writable=True)
+def _check_same(record: Run, text: str, executor: str) -> list[str]:
+    """Refuse to go on with other settings; returns what the user should know of the run."""
     origin = record.manifest["origin"]
     if record.config != text:
-        record.close()
-        raise UserError(f"`{out}` holds a run with other settings: choose another directory.")
-    if executor not in ("auto", origin["executor"]):
-        record.close()
         raise UserError(
-            f"`executor` must be {origin['executor']!r}, as the run in `{out}` began, got "
+            f"`{record.path}` holds a run with other settings: choose another directory."
+        )
+    if executor not in ("auto", origin["executor"]):
+        raise UserError(
+            f"`executor` must be {origin['executor']!r}, as the run in `{record.path}` began, got "
             f"{executor!r}: another would change its draws."
         )
     changed = {k: v for k, v in versions().items() if origin["versions"].get(k) != v}
@@ -222,7 +232,7 @@ def _reopen(out: str | Path, text: str, executor: str) -> tuple[Run, list[str]]:
         then = ", ".join(f"{k} {origin['versions'].get(k)}" for k in changed)
         now = ", ".join(f"{k} {v}" for k, v in changed.items())
         notes.append(f"The run began with {then}, this is {now}: the last bits may differ.")
-    return record, notes
+    return notes
 
 
 def _as_text(collection: Collection, batch_size: int, seed: int, chain: int) -> str:

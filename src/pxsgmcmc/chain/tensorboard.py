@@ -8,6 +8,8 @@ import struct
 import time
 from pathlib import Path
 
+from pxsgmcmc.store.files import writing
+
 
 class EventWriter:
     """Appends scalars to a new event file in a folder.
@@ -20,10 +22,11 @@ class EventWriter:
     """
 
     def __init__(self, folder: str | Path):
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = Path(folder)
         name = f"events.out.tfevents.{time.time_ns() // 1_000_000:013}.{os.getpid()}.pxsgmcmc"
-        self._file = open(folder / name, "ab")
+        with writing(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._file = open(self._folder / name, "ab", buffering=0)
         self._write(_double(1, time.time()) + _bytes(3, b"brain.Event:2"))
 
     def scalars(self, step: int, values: dict[str, float]) -> None:
@@ -32,7 +35,6 @@ class EventWriter:
             _bytes(1, _bytes(1, tag.encode()) + _float(2, value)) for tag, value in values.items()
         )
         self._write(_double(1, time.time()) + _integer(2, step) + _bytes(5, summary))
-        self._file.flush()
 
     def close(self) -> None:
         """Finish the file."""
@@ -40,7 +42,8 @@ class EventWriter:
 
     def _write(self, event: bytes) -> None:
         length = struct.pack("<Q", len(event))
-        self._file.write(length + _checksum(length) + event + _checksum(event))
+        with writing(self._folder):
+            self._file.write(length + _checksum(length) + event + _checksum(event))
 
 
 # Protocol-buffer fields: a number shifted by three, with the kind in the low bits, then the value.

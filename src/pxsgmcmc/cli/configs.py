@@ -1,12 +1,13 @@
 """The commands `pxsgmcmc config check` and `config show`, and the configurations in the package."""
 
+import difflib
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from pxsgmcmc.config import Config, read_config, write_config
+from pxsgmcmc.config import Config, parse_config, read_config, write_config
 from pxsgmcmc.errors import UserError
 
 
@@ -26,12 +27,15 @@ def load_config(name: str, settings: list[str] | None = None) -> Config:
     texts = bundled()
     if name not in texts:
         raise UserError(
-            f"There is no configuration file `{name}`, nor a bundled one of that name: "
+            f"There is no configuration file {name!r}, nor a bundled one of that name: "
             f"{', '.join(texts)}."
         )
-    from pxsgmcmc.config import parse_config
-
     return parse_config(texts[name], settings, name=name)
+
+
+def started_from_python(text: str) -> bool:
+    """Whether the settings kept in a run directory are those of a call of `sample`."""
+    return "[chain]" not in text.splitlines()
 
 
 def check(
@@ -66,6 +70,8 @@ def show(
         for known, text in texts.items():
             print(f"{known:24}{text.splitlines()[0].lstrip('# ')}")
     elif name not in texts:
-        raise UserError(f"No configuration is called {name!r}. Known: {', '.join(texts)}.")
+        close = difflib.get_close_matches(name, texts, n=1)
+        hint = f"did you mean `{close[0]}`?" if close else f"known: {', '.join(texts)}."
+        raise UserError(f"No bundled configuration is called {name!r}; {hint}")
     else:
         print(texts[name], end="")

@@ -4,24 +4,17 @@ import sys
 from pathlib import Path
 
 from pxsgmcmc import cli
+from pxsgmcmc.cli.parallel import CONFIG, folder_of
+from pxsgmcmc.cli.run import run_one
 from pxsgmcmc.config import read_config
 
 
-def run_one(folder: str, chain: str) -> int:
+def main(folder: str, number: str) -> int:
     """Run or resume the chain; the exit code is that of `pxsgmcmc run`."""
-    from pxsgmcmc.chain.parallel import CONFIG
-    from pxsgmcmc.experiment import run_chain
-
-    place = Path(folder)
-    samples = run_chain(
-        read_config(place / CONFIG),
-        place / f"chain-{int(chain):04}",
-        chain=int(chain),
-        resume=True,
-        progress="plain",
-    )
-    return 0 if samples.stopped_by is None else 128 + samples.stopped_by
+    config, chain = read_config(Path(folder) / CONFIG), int(number)
+    place = folder_of(Path(folder), chain)
+    return run_one(config, place, chain=chain, resume=True, progress="plain")
 
 
 if __name__ == "__main__":
-    sys.exit(cli.guarded(lambda: run_one(*sys.argv[1:])))
+    sys.exit(cli.guarded(lambda: main(*sys.argv[1:])))

@@ -1,11 +1,19 @@
 """The commands `pxsgmcmc run` and `pxsgmcmc resume`."""
 
+import os
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
-from pxsgmcmc.cli.configs import load_config
+from pxsgmcmc.cli.configs import load_config, started_from_python
+from pxsgmcmc.cli.parallel import CONFIG, chain_folders, run_chains
 from pxsgmcmc.config import Config, parse_config, read_config, write_config
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store.layout import MANIFEST
@@ -42,7 +50,7 @@ def run(
         )
     if chosen.chains > 1:
         return _many(chosen, folder, resume)
-    return _one(chosen, folder, chain=0, resume=resume)
+    return run_one(chosen, folder, resume=resume)
 
 
 def resume(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> int:
@@ -55,36 +63,72 @@ def resume(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> int:
     Args:
       directory: of the run, as given to `pxsgmcmc run --out`.
     """
-    from pxsgmcmc.chain.parallel import CONFIG, chain_folders
     from pxsgmcmc.store import open_run
 
     folder = Path(directory)
     if chain_folders(folder):
         return _many(read_config(folder / CONFIG), folder, resume=True)
     stored = open_run(folder)
-    config = parse_config(stored.config, name=f"{folder}/config.toml")
-    return _one(config, folder, chain=stored.manifest["origin"]["chain"], resume=True)
-
-
-def _one(config: Config, folder: Path, chain: int, resume: bool) -> int:
-    from pxsgmcmc.experiment import run_chain
-
-    samples = run_chain(config, folder, chain=chain, resume=resume)
-    if samples.stopped_by is not None:
-        print(
-            f"Stopped with {len(samples)} of {config.chain.draws} draws kept; go on with:\n"
-            f"  pxsgmcmc resume {folder}"
+    if started_from_python(stored.config):
+        raise UserError(
+            f"`{folder}` was started from Python: go on with `sample(..., out={str(folder)!r}, "
+            "resume=True)` and the same arguments."
         )
+    config = parse_config(stored.config, name=f"{folder}/config.toml")
+    if stored.status == "done":
+        print(f"{folder} is done, with {len(stored.draws)} draws")
+        return 0
+    return run_one(config, folder, chain=stored.manifest["origin"]["chain"], resume=True)
+
+
+def run_one(
+    config: Config,
+    folder: Path,
+    *,
+    chain: int = 0,
+    resume: bool = False,
+    progress: bool | Literal["plain"] = True,
+) -> int:
+    """Run one chain in this process and say how it ended; returns the exit code."""
+    if "jax" not in sys.modules:  # it reads this when it starts
+        os.environ["PJRT_NPROC"] = str(config.threads)
+    go_on = f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}"
+    try:
+        with _interrupted_by_sigterm():
+            from pxsgmcmc.experiment import run_chain
+
+            samples = run_chain(config, folder, chain=chain, resume=resume, progress=progress)
+    except KeyboardInterrupt as stop:  # while the chain was not yet, or no longer, listening
+        begun = (folder / MANIFEST).exists()
+        print(f"Interrupted; {go_on}" if begun else "Interrupted before the run began")
+        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
+    if samples.stopped_by is not None:
+        print(f"Stopped with {len(samples)} of {config.chain.draws} draws kept; {go_on}")
         return 128 + samples.stopped_by
     print(f"{len(samples)} draws in {folder}")
     return 0
 
 
-def _many(config: Config, folder: Path, resume: bool) -> int:
-    from pxsgmcmc.chain.parallel import run_chains
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM unwind as Ctrl-C does, so that locks are freed; a running chain does better."""
 
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _many(config: Config, folder: Path, resume: bool) -> int:
     done = run_chains(write_config(config), config.chains, folder, resume=resume)
     print(f"{config.chains} chains in {folder}: {done.summary}")
     if done.code >= 128:
-        print(f"go on with:\n  pxsgmcmc resume {folder}")
+        print(f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}")
     return done.code

@@ -10,6 +10,7 @@ import msgspec
 # Upper bounds keep out infinity and numbers that no counter here can hold.
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
+UpTo1000: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000)]
 Above: TypeAlias = Annotated[float, msgspec.Meta(gt=0.0, le=1e12)]
 AtLeast0: TypeAlias = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
 Fraction: TypeAlias = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
@@ -241,6 +242,8 @@ class Config(Section):
     Attributes:
       seed: of everything random.
       chains: independent chains, each a process of its own.
+      threads: of XLA for each chain on a CPU. The last bits of a draw depend on it, so it is not
+        taken from the machine; more than two pay off for large networks on many cores.
     """
 
     data: Data
@@ -250,4 +253,5 @@ class Config(Section):
     expansion: Expansion = Expansion()
     prior: Prior = Prior()
     seed: Count = 0
-    chains: Positive = 1
+    chains: UpTo1000 = 1
+    threads: UpTo1000 = 2

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from pxsgmcmc.config.schema import Config
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.config.together import check_together
+from pxsgmcmc.errors import UserError, one_line
 
 _WORDS = {
     "`int`": "a whole number",
@@ -28,10 +29,10 @@ def read_config(path: str | Path, overrides: list[str] | None = None) -> Config:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise UserError(f"There is no configuration file `{path}`.") from None
-    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"There is no configuration file {str(path)!r}.") from None
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UserError(f"`{path}` cannot be read: {reason}.") from None
+        raise UserError(f"{str(path)!r} cannot be read: {reason}.") from None
     return parse_config(text, overrides, name=str(path))
 
 
@@ -39,15 +40,17 @@ def parse_config(text: str, overrides: list[str] | None = None, name: str = "con
     """The configuration in `text`; `name` says in errors where it came from."""
     try:
         tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        reason = " ".join(str(error).split()) or "it is nested too deeply"
-        raise UserError(f"`{name}` is not TOML: {reason}.") from None
+    except RecursionError:
+        raise UserError(f"{name!r} is not TOML: it is nested too deeply.") from None
+    except ValueError as error:  # also of integers with thousands of digits
+        raise UserError(_line(f"{name!r} is not TOML: {error}.")) from None
     for key, value in _pairs(overrides or []):
         _put(tables, key, value)
     try:
-        return msgspec.convert(tables, Config, strict=True)
-    except (msgspec.ValidationError, RecursionError, OverflowError) as error:
+        config = msgspec.convert(tables, Config, strict=True)
+    except msgspec.ValidationError as error:
         raise UserError(_sentence(str(error), tables)) from None
+    return check_together(config)
 
 
 def write_config(config: Config) -> str:
@@ -65,7 +68,8 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return msgspec.json.encode(value).decode()  # a JSON string is a TOML basic string
+        # A JSON string is a TOML basic string, but for one character.
+        return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
     if isinstance(value, dict):
         inner = ", ".join(f"{key} = {_value(v)}" for key, v in value.items() if v is not None)
         return f"{{ {inner} }}"
@@ -93,9 +97,10 @@ def _pairs(tokens: list[str]) -> list[tuple[str, Any]]:
 def _literal(text: str) -> Any:
     """A flag's value as TOML would read it, or else as text."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError, KeyError):
+        tables = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
         return text
+    return tables["value"] if len(tables) == 1 else text
 
 
 def _put(tables: dict[str, Any], key: str, value: Any) -> None:
@@ -123,13 +128,24 @@ def _sentence(message: str, tables: dict[str, Any]) -> str:
     if enum := re.match(r"Invalid enum value (.*)$", problem, re.DOTALL):
         known = _choices(path, tables)
         return _line(f"`{path}` must be one of {', '.join(known)}, got {enum[1]}.")
+    if not problem.startswith("Expected "):
+        return _line(f"`{path}` is no number that fits, got {_shown(tables, path)}.")
     for word, plain in _WORDS.items():
         problem = problem.replace(word, plain)
     wanted = problem.removeprefix("Expected ").partition(", got")[0].replace("`", "")
     for word, plain in _WORDS.items():  # in a union the words stand without their marks
         wanted = re.sub(rf"\b{word.strip('`')}\b", plain, wanted)
     wanted = wanted.replace(" | ", " or ").replace(".0", "")
-    return _line(f"`{path or 'config'}` must be {wanted}, got {_lookup(tables, path)!r}.")
+    return _line(f"`{path or 'config'}` must be {wanted}, got {_shown(tables, path)}.")
+
+
+def _shown(tables: Any, path: str) -> str:
+    try:
+        return one_line(_lookup(tables, path))
+    except ValueError:  # Python does not write out integers of thousands of digits
+        return "a huge number"
+    except RecursionError:
+        return "something nested deeply"
 
 
 def _line(text: str) -> str:

@@ -3,8 +3,9 @@
     OUT/config.toml        what all chains run
     OUT/chain-0000/ ...    a run directory each, with its own stream of randomness
 
-A chain that dies without having said why is resumed, a few times. The cores are dealt out, since
-two chains that fight for the same ones are slower than two that do not.
+A chain that dies of a signal is resumed, a few times; the others do not notice. The cores are dealt
+out, since two chains that fight for the same ones are slower than two that do not. If this process
+is killed itself, the chains go on without it.
 """
 
 import os
@@ -15,12 +16,12 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from pxsgmcmc.chain.stop import StopWish
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store import files
 
 CONFIG = "config.toml"
 MOST_DEATHS = 3  # of one chain, before it is given up
+_WORDS = {0: "done", 2: "input", 3: "diverged", 4: "damaged"}
 
 
 class Outcome(NamedTuple):
@@ -37,11 +38,13 @@ def chain_folders(folder: Path) -> list[Path]:
 
 def run_chains(config: str, chains: int, folder: Path, *, resume: bool) -> Outcome:
     """Run all chains to their end, or until a signal."""
+    from pxsgmcmc.chain.stop import StopWish
+
     _claim(config, chains, folder, resume)
     with StopWish() as wish:
         running = {chain: _start(folder, chain, chains) for chain in range(chains)}
         ended: dict[int, int] = {}
-        deaths = dict.fromkeys(range(chains), 0)
+        deaths = dict.fromkeys(running, 0)
         told = False
         while running:
             if wish.signal is not None and not told:
@@ -60,13 +63,17 @@ def run_chains(config: str, chains: int, folder: Path, *, resume: bool) -> Outco
                 else:
                     ended[chain] = code
             time.sleep(0.05)
-    words = {0: "done", 2: "input", 3: "diverged", 4: "damaged"}
-    states = [words.get(code, "stopped" if code >= 128 else "died") for code in ended.values()]
-    summary = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))
-    if wish.signal is not None and any(code for code in ended.values()):
-        return Outcome(128 + wish.signal, summary)
-    worst = max((code if code > 0 else 1 if code else 0 for code in ended.values()), default=0)
-    return Outcome(worst, summary)
+    return _outcome(list(ended.values()), wish.signal)
+
+
+def _outcome(codes: list[int], stopped_by: int | None) -> Outcome:
+    """A chain that failed counts most, then one that was stopped."""
+    words = [_WORDS.get(code, "stopped" if code >= 128 else "died") for code in codes]
+    summary = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+    failures = [code if code > 0 else 1 for code in codes if code and code < 128]
+    if stopped_by is not None and any(codes):
+        return Outcome(128 + stopped_by, summary)
+    return Outcome(max(failures or codes), summary)
 
 
 def _claim(config: str, chains: int, folder: Path, resume: bool) -> None:
@@ -74,25 +81,34 @@ def _claim(config: str, chains: int, folder: Path, resume: bool) -> None:
     stored = folder / CONFIG
     if stored.exists() and not resume:
         raise UserError(
-            f"`{folder}` already holds a run: go on with --resume, or choose another directory."
+            f"`{folder}` already holds a run: go on with --resume, or choose another directory "
+            "with --out."
         )
-    if stored.exists() and stored.read_text("utf-8") != config:
+    if stored.exists() and stored.read_bytes() != config.encode():
         raise UserError(f"`{folder}` holds a run with other settings: choose another directory.")
     for chain in range(chains):
         with files.writing(folder):
-            _folder_of(folder, chain).mkdir(parents=True, exist_ok=True)
+            folder_of(folder, chain).mkdir(parents=True, exist_ok=True)
     if not stored.exists():
         files.write_file(stored, config.encode())
 
 
-def _folder_of(folder: Path, chain: int) -> Path:
+def folder_of(folder: Path, chain: int) -> Path:
+    """The run directory of one chain."""
     return folder / f"chain-{chain:04}"
 
 
 def _start(folder: Path, chain: int, chains: int) -> subprocess.Popen[bytes]:
     """A process for one chain, in a session of its own: Ctrl-C reaches it through us alone."""
     command = [sys.executable, "-m", "pxsgmcmc.cli.one_chain", str(folder), str(chain)]
-    process = subprocess.Popen(command, start_new_session=True)
+    # On a GPU each process would otherwise take most of the memory for itself.
+    share_of_memory = {"XLA_PYTHON_CLIENT_MEM_FRACTION": f"{0.9 / chains:.3f}"}
+    process = subprocess.Popen(
+        command,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,  # we say how all of them ended
+        env=share_of_memory | os.environ,
+    )
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         share = cores[chain % len(cores) :: min(chains, len(cores))]

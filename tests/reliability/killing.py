@@ -1,0 +1,161 @@
+"""Start chains in processes of their own, kill them, and compare what they leave."""
+
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from pxsgmcmc.errors import CorruptRun
+from pxsgmcmc.store import open_run, verify
+from tests.reliability import small_chains
+
+# Every step is a chunk, and every chunk is saved: most moments are moments of writing.
+BUSY = {"chunk_seconds": 1e-6, "checkpoint_seconds": 0.0}
+
+
+class Server:
+    """Runs one chain at a time, each in a new process."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [sys.executable, small_chains.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # no threads before the fork
+        )
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def start(self, name: str, folder: Path, **settings: object) -> int:
+        """Begin or go on with a chain; returns the id of its process."""
+        request = {"name": name, "folder": str(folder), "cache": str(self.folder / "cache")}
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(request | settings) + "\n")
+        self.process.stdin.flush()
+        return int(self._read())
+
+    def wait(self) -> int:
+        """How the process ended: its exit code, or minus the signal it died of."""
+        return int(self._read())
+
+    def _read(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline()
+
+
+def contents(folder: Path) -> tuple[list, dict[str, bytes]]:
+    """What the index says of each draw, and the arrays of the last state."""
+    run = open_run(folder)
+    draws = [(draw.sha256, draw.step, draw.energy) for draw in run.draws]
+    state = run.load_state()
+    assert state is not None
+    return draws, {name: np.asarray(array).tobytes() for name, array in state.arrays.items()}
+
+
+def promised_in(commits: Path) -> int:
+    """The last draw whose commit had returned."""
+    return max(map(int, commits.read_text().split()), default=0) if commits.exists() else 0
+
+
+def examine(folder: Path, promised: int, reference: list, counts: Counter) -> None:
+    """Count what a killed chain lost: draws whose commit had returned, and files it tore."""
+    if not (folder / "manifest.json").exists():
+        counts["draws lost"] += promised
+        return
+    counts["torn files"] += len(verify(folder).problems)
+    run = open_run(folder)
+    kept = [(draw.sha256, draw.step, draw.energy) for draw in run.draws]
+    counts["draws lost"] += max(0, promised - len(kept))
+    counts["other draws"] += kept != reference[: len(kept)]
+    for number in range(1, len(kept) + 1):
+        try:
+            run.load_draw(number)
+        except CorruptRun:
+            counts["torn files"] += 1
+
+
+def kill_and_go_on(server: Server, name: str, folder: Path, kills: int, seed: int) -> Counter:
+    """Kill a chain at random moments, each time letting it go on, as often as asked.
+
+    A chain that reaches its end is compared with one that was never stopped, and another begins.
+    """
+    moments, counts = random.Random(f"{name} {seed}"), Counter()
+    server.start(name, folder / "reference", **BUSY)
+    assert server.wait() == 0
+    reference = contents(folder / "reference")
+    server.start(name, folder / "warm", **BUSY)  # without compiling, it takes the usual time
+    began = time.monotonic()
+    assert server.wait() == 0
+    usual = time.monotonic() - began
+    while counts["kills"] < kills or not counts["runs"]:
+        run, commits = folder / f"run{counts['runs']}", folder / f"commits{counts['runs']}"
+        ended = False
+        while not ended:
+            process = server.start(name, run, commits=str(commits), **BUSY)
+            if counts["kills"] < kills:
+                time.sleep(moments.uniform(0.0, usual))
+                os.kill(process, signal.SIGKILL)
+            code = server.wait()
+            ended = code == 0
+            if not ended:
+                counts["kills" if code == -signal.SIGKILL else "failed"] += 1
+                examine(run, promised_in(commits), reference[0], counts)
+        counts["runs"] += 1
+        counts["identical"] += contents(run) == reference and open_run(run).status == "done"
+    return counts
+
+
+def terminate(server: Server, folder: Path, times: int, seed: int) -> dict[str, object]:
+    """Stop a chain with SIGTERM at random moments, and go on with it, as often as asked."""
+    moments, counts, seconds = random.Random(seed), Counter(), []
+    notes, wished = folder / "chunks", 0.2
+    for _ in range(times):
+        notes.unlink(missing_ok=True)
+        process = server.start(
+            "px_sghmc",
+            folder / "run",
+            draws=10_000,
+            steps=2_000,
+            chunk_seconds=wished,
+            chunks=str(notes),
+        )
+        while not notes.exists() or notes.read_bytes().count(b"\n") < 5:
+            time.sleep(0.01)
+        time.sleep(moments.uniform(0.0, 2 * wished))
+        told = time.monotonic()
+        os.kill(process, signal.SIGTERM)
+        code = server.wait()
+        seconds.append(time.monotonic() - told)
+        chunks = [line.split() for line in notes.read_text().splitlines()]
+        late = [float(began) for began, _, _ in chunks if float(began) > told]
+        run = open_run(folder / "run")
+        state = run.load_state()
+        assert state is not None
+        all_saved = int(state.arrays["step"]) == int(chunks[-1][2])
+        healthy = run.status == "interrupted" and not verify(folder / "run").problems
+        counts["stopped within the chunk"] += code == 128 + signal.SIGTERM and not late
+        counts["all saved"] += all_saved and healthy
+    return {
+        "sent": times,
+        **counts,
+        "median seconds": round(statistics.median(seconds), 3),
+        "longest seconds": round(max(seconds), 3),
+        "chunk seconds": wished,
+    }

@@ -1,0 +1,62 @@
+"""A long chain that counts its memory, open files and compilations as it goes.
+
+As a program, `python soak.py FOLDER DRAWS STEPS` prints what it found as JSON.
+"""
+
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+
+import jax
+from small_chains import run
+
+from pxsgmcmc.store import Run
+
+
+def resident_bytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def soak(folder, draws, steps):
+    """Run the chain, looking at the process after every draw."""
+    memory, files, compiled = [], [], []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, *_, **__: compiled.append(event) if "backend_compile" in event else None
+    )
+    seen = []
+    commit = Run.commit_draw
+
+    def commit_draw(self, *args, **facts):
+        draw = commit(self, *args, **facts)
+        memory.append(resident_bytes())
+        files.append(len(os.listdir("/proc/self/fd")))
+        seen.append(len(compiled))
+        return draw
+
+    Run.commit_draw = commit_draw
+    run(
+        "px_sghmc",
+        folder,
+        draws=draws,
+        steps=steps,
+        chunk_seconds=0.1,
+        checkpoint_seconds=1.0,
+        tensorboard=Path(folder).with_name("events"),
+    )
+    tenth = draws // 10  # the warm-up; compared are the tenth after it and the last
+    warm = statistics.fmean(memory[tenth : 2 * tenth])
+    end = statistics.fmean(memory[-tenth:])
+    return {
+        "steps": draws * steps,
+        "memory_MB": round(warm / 1e6, 1),
+        "memory_growth_percent": round(100 * (end / warm - 1), 3),
+        "open_files_after_warm_up": sorted(set(files[tenth:])),
+        "compilations_after_warm_up": seen[-1] - seen[tenth],
+        "compilations_in_all": seen[-1],
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(soak(sys.argv[1], *map(int, sys.argv[2:]))))

@@ -1,0 +1,21 @@
+"""Watching a chain costs next to nothing."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.reliability.proofs import record
+
+PROGRAM = Path(__file__).with_name("watch.py")
+
+
+@pytest.mark.slow
+def test_the_watch_costs_at_most_two_percent_of_a_step():
+    command = [sys.executable, str(PROGRAM), "80"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    record("watch", **found)
+    assert found["cost_percent"] <= 2.0
