@@ -4,8 +4,6 @@ Whatever the names and the layout, a layer with collapsed weights must give what
 gives when the factors mix its input before and its output after.
 """
 
-import dataclasses
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -24,8 +22,7 @@ def expanded_at_random(params):
     plan = px.plan(params, out=2, into=2, expand_input=True, expand_logits=True)
     rng = np.random.default_rng(7)
     start = px.expand(params, plan)
-    random = jax.tree.map(lambda x: rng.normal(size=x.shape).astype(x.dtype), start)
-    return dataclasses.replace(random, layers=start.layers)
+    return jax.tree.map(lambda x: rng.normal(size=x.shape).astype(x.dtype), start)
 
 
 def product(matrices, width):

@@ -1,7 +1,5 @@
 """A small network, its data, and a position away from the start, in NumPy's float64."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,5 +27,4 @@ def random_position(params=None, *, seed=0, dtype=None, **settings):
     params = PARAMS if params is None else params
     start = px.expand(params, px.plan(params, **settings), jax.random.key(seed))
     rng = np.random.default_rng(seed)
-    random = jax.tree.map(lambda x: rng.normal(size=x.shape).astype(dtype or x.dtype), start)
-    return dataclasses.replace(random, layers=start.layers)
+    return jax.tree.map(lambda x: rng.normal(size=x.shape).astype(dtype or x.dtype), start)

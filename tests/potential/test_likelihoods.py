@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("in_float64")
 
 
 def likelihood(U, params, batch):
-    return float(U.parts(params, batch).likelihood)
+    return float(jax.jit(U.parts)(params, batch).likelihood)
 
 
 def test_classification_is_the_cross_entropy_of_the_softmax():
@@ -63,7 +63,7 @@ def test_the_best_learned_noise_is_the_root_mean_square_of_the_residuals():
     U = px.regression(apply, noise="learned", data_size=24)
     residuals = TARGETS - np.asarray(apply(PARAMS, X))
     best = px.with_noise(PARAMS, start=float(np.sqrt(np.mean(residuals**2))))
-    slope = jax.grad(lambda p: U.parts(p, (X, TARGETS)).likelihood)(best)["log_noise"]
+    slope = jax.jit(jax.grad(lambda p: U.parts(p, (X, TARGETS)).likelihood))(best)["log_noise"]
     assert abs(float(slope)) < 1e-10
 
 

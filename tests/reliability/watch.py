@@ -74,7 +74,7 @@ def measure(pairs):
     def with_watch():
         states[0], tally = advance(states[0], empty_tally(), 0, rows)
         tally, seen = jax.device_get((tally, vitals(states[0])))
-        health.check(0, CHUNK, float(tally.energy), float(tally.step_size), seen)
+        health.check(0, CHUNK, float(tally.energy) / CHUNK, float(tally.step_size), seen)
 
     def without():
         table = np.zeros((advance.most, BATCH), np.int32)

@@ -22,38 +22,37 @@ MOST_STEPS = 8192  # that one call can be asked for
 
 
 class Tally(NamedTuple):
-    """What the steps since the last report had to say, kept on the device."""
+    """What the steps of a chunk had to say, kept on the device; a few additions a step."""
 
-    steps: Array  # () int32
-    energy: Array  # () mean
+    energy: Array  # () sum
     last_energy: Array  # ()
     step_size: Array  # () of the last step
-    acceptance: Array  # () mean over tests, NaN without any
+    acceptance: Array  # () sum over tests
     tests: Array  # () int32
 
 
 def empty_tally() -> Tally:
     """Nothing said yet."""
-    zero, none = jnp.zeros((), float), jnp.int32(0)
-    return Tally(none, zero, zero, zero, zero, none)
+    zero = jnp.zeros((), float)
+    return Tally(zero, zero, zero, zero, jnp.int32(0))
 
 
 def add_to_tally(tally: Tally, info: Any) -> Tally:
     """One step more."""
-    steps = tally.steps + 1
-    energy = jnp.asarray(info.energy, tally.energy.dtype)
-    mean = tally.energy + (energy - tally.energy) / steps.astype(energy.dtype)
-    acceptance = jnp.asarray(getattr(info, "acceptance", jnp.nan), energy.dtype)
+    kind = tally.energy.dtype
+    energy = jnp.asarray(info.energy, kind)
+    tally = tally._replace(
+        energy=tally.energy + energy,
+        last_energy=energy,
+        step_size=jnp.asarray(info.step_size, kind),
+    )
+    if not hasattr(info, "acceptance"):
+        return tally
+    acceptance = jnp.asarray(info.acceptance, kind)
     tested = jnp.isfinite(acceptance)
-    tests = tally.tests + tested.astype(jnp.int32)
-    gain = (acceptance - tally.acceptance) / jnp.maximum(tests, 1).astype(energy.dtype)
-    return Tally(
-        steps,
-        mean,
-        energy,
-        jnp.asarray(info.step_size, energy.dtype),
-        tally.acceptance + jnp.where(tested, gain, 0.0),
-        tests,
+    return tally._replace(
+        acceptance=tally.acceptance + jnp.where(tested, acceptance, 0.0),
+        tests=tally.tests + tested.astype(jnp.int32),
     )
 
 

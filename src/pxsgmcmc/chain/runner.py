@@ -126,11 +126,12 @@ class Runner:
         tally, seen = jax.device_get((tally, vitals(self.state)))
         self._set_pace(count, time.monotonic() - began)
         self.step = first + count
-        self.health.check(first, self.step - 1, float(tally.energy), float(tally.step_size), seen)
+        energy = float(tally.energy) / count  # the mean: one bad energy makes it bad
+        self.health.check(first, self.step - 1, energy, float(tally.step_size), seen)
         since = time.monotonic() - self._reported  # chunks that a draw cuts short are not all told
         due = self._speed and since > 0.5 * self.pace.chunk_seconds
         if due or self._at_end(target):
-            self._report(tally, seen)
+            self._report(tally, energy, seen)
         return float(tally.last_energy)
 
     def _at_end(self, target: int) -> bool:
@@ -145,7 +146,7 @@ class Runner:
         wished = max(1, round(self._speed * self.pace.chunk_seconds))
         self._chunk_steps = min(wished, 8 * self._chunk_steps)
 
-    def _report(self, tally: Tally, seen: dict[str, Any]) -> None:
+    def _report(self, tally: Tally, energy: float, seen: dict[str, Any]) -> None:
         self._reported = time.monotonic()
         temperature = {k: float(v) for k, v in seen.get("temperature", {}).items()}
         report = Report(
@@ -154,10 +155,10 @@ class Runner:
             draws=self.drawn + (self.step == self.collection.step_of(self.drawn + 1)),
             all_draws=self.collection.draws,
             steps_per_second=self._speed,
-            energy=float(tally.energy),
+            energy=energy,
             step_size=float(tally.step_size),
             temperature=temperature,
-            acceptance=float(tally.acceptance) if tally.tests else None,
+            acceptance=float(tally.acceptance / tally.tests) if tally.tests else None,
         )
         self.reporter.report(report)
         norms = {group: float(value) for group, value in seen["norm"].items()}
