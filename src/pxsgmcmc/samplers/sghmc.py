@@ -88,7 +88,9 @@ def sghmc(
         z = normal_like(key, state.momentum)
 
         def kick(m, dU, g, M, s, z):
-            return (1.0 - h * g) * m - h * dU + s * jnp.sqrt(2.0 * h * g * T * M) * z
+            # Each product has one addition to be fused with. Where there are two, the compiler's
+            # choice, and so the last bit, would differ between a plain and an expanded chain.
+            return m - h * (dU + g * m) + (s * jnp.sqrt(2.0 * h * g * T * M)) * z
 
         momentum = map_like(kick, state.momentum, grad, g, M, s, z)
         position = map_like(lambda q, m, M: q + h * m / M, state.position, momentum, M)
