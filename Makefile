@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-slow lint format lock clean
+.PHONY: help demo test test-slow reliability lint format lock clean
 help:            ## say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
 
@@ -23,6 +23,9 @@ test: $(READY)   ## the default suite, a few minutes on two cores
 
 test-slow: $(READY)  ## the long proofs as well
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+
+reliability: $(READY)  ## run the long proofs of reliability and write their table into docs/
+	$(BIN)/python benchmarks/reliability.py
 
 lint: $(READY)   ## style and types
 	$(BIN)/ruff check .
