@@ -1,6 +1,7 @@
 """One chain, in this process: what it keeps, and that nothing but the settings decides it."""
 
 import contextlib
+import io
 import json
 import os
 import signal
@@ -291,6 +292,25 @@ def test_progress_is_plain_lines_when_not_a_terminal(capsys):
     run(progress=True, label="mine")
     lines = capsys.readouterr().err.strip().splitlines()
     assert lines[-1].startswith("mine: draw 3/3, step 30/30") and "energy" in lines[-1]
+
+
+def test_progress_is_a_bar_on_a_terminal(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("COLUMNS", "150")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    run(progress=True, label="mine [red]")
+    shown = sys.stderr.getvalue()
+    for words in ("mine [red]", "3/3", "0:00 left", "steps/s", "energy", "T[base]", "T[factors]"):
+        assert words in shown
+
+
+def test_event_files_stay_out_of_the_run_directory(tmp_path):
+    with pytest.raises(UserError, match="`tensorboard` must be a folder outside"):
+        run(out=tmp_path / "run", tensorboard=tmp_path / "run" / "events")
 
 
 def test_convolutions_take_the_loop_and_the_rest_the_scan_on_a_cpu():

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from pxsgmcmc import experiment
 from pxsgmcmc.chain import sample
 from pxsgmcmc.cli import COMMANDS
+from pxsgmcmc.config import write_config
 from pxsgmcmc.store import open_run, opening
 from tests.chain import problems
 from tests.cli.calls import assert_one_line, call
@@ -126,6 +128,18 @@ def test_a_directory_that_is_no_run_is_named(tmp_path):
 def test_a_run_of_another_version_says_so(copied, monkeypatch):
     monkeypatch.setattr(opening, "version", lambda: "9.9.9")
     assert "was made by version 0.1.0, this is 9.9.9" in call("show", str(copied)).out
+
+
+def test_a_run_of_a_version_with_fewer_settings_goes_on(config, tmp_path, monkeypatch):
+    def older(text):
+        return write_config(text).replace("threads = 2\n", "")
+
+    monkeypatch.setattr(experiment, "write_config", older)
+    flags = ["--chain.draws", "1", "--out", str(tmp_path / "run")]
+    assert call("run", config, *flags).code == 0
+    assert "threads" not in open_run(tmp_path / "run").config
+    monkeypatch.undo()
+    assert call("run", config, *flags, "--resume").code == 0
 
 
 def test_a_second_writer_is_refused_while_the_first_lives(config, copied):

@@ -92,18 +92,14 @@ def test_a_signal_before_the_run_begins_leaves_nothing_locked(command, tmp_path)
 
 
 def test_a_full_disk_ends_a_run_in_one_line_with_its_draws_readable(command, tmp_path):
-    def limit_file_size():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, 9_000))  # the index grows beyond it
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
     process = command(
         "run",
         "small.toml",
         *[*LONG, "--chain.draws", "100", "--chain.steps", "5", "--chain.checkpoint_seconds", "0"],
         "--out",
         tmp_path / "run",
-        preexec_fn=limit_file_size,
     )
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (9_000, 9_000))  # the index grows larger
     code, _, err = ended(process)
     last = err.splitlines()[-1]
     assert code == 2 and last.startswith("pxsgmcmc: ") and "the storage is full" in last

@@ -121,7 +121,10 @@ def keys(seed):
     return jax.random.split(jax.random.key(seed))
 
 
-@pytest.mark.parametrize("name", MODELS)
+# NUTS on an expanded network takes most of a minute to compile: two of the three run with the slow.
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n != "linear_regression")) for n in MODELS]
+)
 def test_px_sghmc_samples_the_expanded_density(name, seed):
     expanded = problem(name, "normal")
     key, oracle_key = keys(seed)

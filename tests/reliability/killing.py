@@ -49,15 +49,18 @@ class Server:
         assert self.process.stdin
         self.process.stdin.write(json.dumps(request | settings) + "\n")
         self.process.stdin.flush()
-        return int(self._read())
+        return self._read("process")
 
     def wait(self) -> int:
         """How the process ended: its exit code, or minus the signal it died of."""
-        return int(self._read())
+        return self._read("ended")
 
-    def _read(self) -> str:
+    def _read(self, expected: str) -> int:
+        """A number by its name: a signal sent to a wrong number could hit any process."""
         assert self.process.stdout
-        return self.process.stdout.readline()
+        name, number = self.process.stdout.readline().split()
+        assert name == expected
+        return int(number)
 
 
 def contents(folder: Path) -> tuple[list, dict[str, bytes]]:
@@ -108,10 +111,8 @@ def kill_and_go_on(server: Server, name: str, folder: Path, kills: int, seed: in
         run, commits = folder / f"run{counts['runs']}", folder / f"commits{counts['runs']}"
         ended = False
         while not ended:
-            process = server.start(name, run, commits=str(commits), **BUSY)
-            if counts["kills"] < kills:
-                time.sleep(moments.uniform(0.0, usual))
-                os.kill(process, signal.SIGKILL)
+            after = moments.uniform(0.0, usual) if counts["kills"] < kills else None
+            server.start(name, run, commits=str(commits), kill_after=after, **BUSY)
             code = server.wait()
             ended = code == 0
             if not ended:

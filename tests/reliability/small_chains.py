@@ -7,6 +7,7 @@ anything, spares each process the seconds that the imports take.
 
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -105,15 +106,20 @@ def answer(request):
 
 def serve():
     for line in sys.stdin:
+        request = json.loads(line)
+        kill_after = request.pop("kill_after", None)
         process = os.fork()
         if process == 0:
             code = 1
             try:
-                code = answer(json.loads(line))
+                code = answer(request)
             finally:
                 os._exit(code)
-        print(process, flush=True)
-        print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
+        print("process", process, flush=True)
+        if kill_after is not None:
+            time.sleep(kill_after)
+            os.kill(process, signal.SIGKILL)  # if it has ended, this does nothing
+        print("ended", os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
 
 
 if __name__ == "__main__":

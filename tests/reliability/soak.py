@@ -1,6 +1,6 @@
 """A long chain that counts its memory, open files and compilations as it goes.
 
-As a program, `python soak.py FOLDER DRAWS STEPS` prints what it found as JSON.
+As a program, `python -m tests.reliability.soak FOLDER DRAWS STEPS` prints what it found.
 """
 
 import json
@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import jax
-from small_chains import run
 
 from pxsgmcmc.store import Run
+from tests.reliability.small_chains import run
 
 
 def resident_bytes():

@@ -7,9 +7,9 @@ from tests.reliability.proofs import record
 from tests.reliability.small_chains import NAMES
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with Server(tmp_path_factory.mktemp("server")) as running:
+@pytest.fixture
+def server(tmp_path):
+    with Server(tmp_path) as running:
         yield running
 
 
@@ -19,10 +19,9 @@ def assert_nothing_lost(counts):
     assert counts["identical"] == counts["runs"] > 0
 
 
-@pytest.mark.parametrize("name", ["psgld", "px_sghmc"])
-def test_a_killed_chain_goes_on_bit_for_bit(name, server, tmp_path):
-    counts = kill_and_go_on(server, name, tmp_path, kills=3, seed=1)
-    assert counts["kills"] == 3
+def test_a_killed_chain_goes_on_bit_for_bit(server, tmp_path):
+    counts = kill_and_go_on(server, "px_sghmc", tmp_path, kills=4, seed=1)
+    assert counts["kills"] == 4
     assert_nothing_lost(counts)
 
 

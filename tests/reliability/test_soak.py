@@ -9,12 +9,12 @@ import pytest
 
 from tests.reliability.proofs import record
 
-PROGRAM = Path(__file__).with_name("soak.py")
+ROOT = Path(__file__).parents[2]
 
 
 def soak(folder, draws, steps):
-    command = [sys.executable, str(PROGRAM), str(folder), str(draws), str(steps)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", "tests.reliability.soak", str(folder), str(draws), str(steps)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 

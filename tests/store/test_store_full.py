@@ -2,7 +2,6 @@
 
 import errno
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -125,9 +124,15 @@ def test_a_full_disk_leaves_no_half_files(tmp_path):
 
 
 def run_with_limit(folder: Path, limit: int) -> subprocess.CompletedProcess:
+    # The limit is set before the program runs, and without a fork of this process and its threads.
+    limited = (
+        "import os, resource, sys; limit = int(sys.argv[1]);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit));"
+        "os.execv(sys.argv[2], sys.argv[2:])"
+    )
+    program = [sys.executable, str(PROGRAM), "fill", str(folder)]
     return subprocess.run(
-        [sys.executable, str(PROGRAM), "fill", str(folder)],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        [sys.executable, "-c", limited, str(limit), *program],
         capture_output=True,
         text=True,
         check=False,
