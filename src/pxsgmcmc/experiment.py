@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,7 @@ import numpy as np
 from pxsgmcmc import samplers
 from pxsgmcmc.chain import Samples, sample
 from pxsgmcmc.chain.record import from_arrays
-from pxsgmcmc.config import Config, write_config
+from pxsgmcmc.config import Config, parse_config, write_config
 from pxsgmcmc.config.schema import Cyclical, Groups
 from pxsgmcmc.data import Dataset, known_sets, load
 from pxsgmcmc.data.augment import augment
@@ -25,7 +25,7 @@ from pxsgmcmc.models import Model, build
 from pxsgmcmc.potential import Posterior, classification, exact, freeze_factors, normal
 from pxsgmcmc.rng import streams
 from pxsgmcmc.schedules import as_schedule, cyclical
-from pxsgmcmc.store import open_run
+from pxsgmcmc.store import Run, open_run
 from pxsgmcmc.store.layout import MANIFEST
 from pxsgmcmc.store.tensors import decode
 from pxsgmcmc.types import Array, Key, Sampler, Tree
@@ -132,7 +132,8 @@ def run_chain(
     progress: bool | Literal["plain"] = True,
 ) -> Samples:
     """Run one chain of a configuration into a run directory."""
-    parts = wire(config, chain, begun=resume and _has_state(out))
+    stored = open_run(out) if resume and (Path(out) / MANIFEST).exists() else None
+    parts = wire(config, chain, begun=stored is not None and stored.manifest["resumable"])
     settings = msgspec.structs.asdict(config.chain)
     del settings["start"]
     if config.chains > 1 and config.chain.tensorboard is not None:
@@ -149,13 +150,18 @@ def run_chain(
         resume=resume,
         progress=progress,
         label=Path(out).name,
-        config=write_config(config),
+        config=_as_stored(config, stored),
         facts={"data": {parts.dataset.name: parts.dataset.sha256}},
     )
 
 
-def _has_state(out: str | Path) -> bool:
-    return (Path(out) / MANIFEST).exists() and open_run(out).manifest["resumable"]
+def _as_stored(config: Config, stored: Run | None) -> str:
+    """The configuration as text: as the run has it, if another version wrote the same there."""
+    if stored is not None:
+        with suppress(UserError):
+            if parse_config(stored.config) == config:
+                return stored.config
+    return write_config(config)
 
 
 @contextmanager

@@ -98,15 +98,18 @@ class LiveBar:
     def __init__(self, label: str):
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
 
+        cut_short = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # on a narrow terminal
         self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=12),
             MofNCompleteColumn(),
-            TextColumn("draws  {task.fields[left]}  {task.fields[text]}"),
+            TextColumn("{task.fields[text]}", markup=False, table_column=cut_short),
             console=Console(stderr=True),
+            expand=True,
         )
-        self._task = self._bar.add_task(label, total=None, left="", text="compiling")
+        self._task = self._bar.add_task(label, total=None, text="compiling")
         self._bar.start()
 
     def report(self, report: Report) -> None:
@@ -116,8 +119,7 @@ class LiveBar:
                 self._task,
                 completed=report.draws,
                 total=report.all_draws,
-                left=f"{clock(report.seconds_left)} left",
-                text=report.text(),
+                text=f"{clock(report.seconds_left)} left, {report.text()}",
             )
 
     def say(self, sentence: str) -> None:

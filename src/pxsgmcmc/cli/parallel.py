@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from pxsgmcmc.config import Config, read_config, write_config
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store import files
 
@@ -36,11 +37,12 @@ def chain_folders(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("chain-[0-9][0-9][0-9][0-9]") if path.is_dir())
 
 
-def run_chains(config: str, chains: int, folder: Path, *, resume: bool) -> Outcome:
+def run_chains(config: Config, folder: Path, *, resume: bool) -> Outcome:
     """Run all chains to their end, or until a signal."""
     from pxsgmcmc.chain.stop import StopWish
 
-    _claim(config, chains, folder, resume)
+    _claim(config, folder, resume)
+    chains = config.chains
     with StopWish() as wish:
         running = {chain: _start(folder, chain, chains) for chain in range(chains)}
         ended: dict[int, int] = {}
@@ -76,7 +78,7 @@ def _outcome(codes: list[int], stopped_by: int | None) -> Outcome:
     return Outcome(max(failures or codes), summary)
 
 
-def _claim(config: str, chains: int, folder: Path, resume: bool) -> None:
+def _claim(config: Config, folder: Path, resume: bool) -> None:
     """Make the folder with its configuration, or see that the one there is the same."""
     stored = folder / CONFIG
     if stored.exists() and not resume:
@@ -84,13 +86,13 @@ def _claim(config: str, chains: int, folder: Path, resume: bool) -> None:
             f"`{folder}` already holds a run: go on with --resume, or choose another directory "
             "with --out."
         )
-    if stored.exists() and stored.read_bytes() != config.encode():
+    if stored.exists() and read_config(stored) != config:
         raise UserError(f"`{folder}` holds a run with other settings: choose another directory.")
-    for chain in range(chains):
+    for chain in range(config.chains):
         with files.writing(folder):
             folder_of(folder, chain).mkdir(parents=True, exist_ok=True)
     if not stored.exists():
-        files.write_file(stored, config.encode())
+        files.write_file(stored, write_config(config).encode())
 
 
 def folder_of(folder: Path, chain: int) -> Path:

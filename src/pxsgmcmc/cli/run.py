@@ -14,7 +14,7 @@ import tyro
 
 from pxsgmcmc.cli.configs import load_config, started_from_python
 from pxsgmcmc.cli.parallel import CONFIG, chain_folders, run_chains
-from pxsgmcmc.config import Config, parse_config, read_config, write_config
+from pxsgmcmc.config import Config, parse_config, read_config
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store.layout import MANIFEST
 
@@ -127,7 +127,7 @@ def _interrupted_by_sigterm() -> Iterator[None]:
 
 
 def _many(config: Config, folder: Path, resume: bool) -> int:
-    done = run_chains(write_config(config), config.chains, folder, resume=resume)
+    done = run_chains(config, folder, resume=resume)
     print(f"{config.chains} chains in {folder}: {done.summary}")
     if done.code >= 128:
         print(f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}")
