@@ -5,7 +5,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,6 +17,8 @@ from pxsgmcmc.cli.parallel import CONFIG, chain_folders, run_chains
 from pxsgmcmc.config import Config, parse_config, read_config
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store.layout import MANIFEST
+
+BEFORE = "Interrupted before the run began\n"
 
 
 def run(
@@ -93,15 +95,11 @@ def run_one(
     if "jax" not in sys.modules:  # it reads this when it starts
         os.environ["PJRT_NPROC"] = str(config.threads)
     go_on = f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}"
-    try:
-        with _interrupted_by_sigterm():
-            from pxsgmcmc.experiment import run_chain
+    begun = f"Interrupted; {go_on}\n"
+    with _ended_by_signals(lambda: begun if (folder / MANIFEST).exists() else BEFORE):
+        from pxsgmcmc.experiment import run_chain
 
-            samples = run_chain(config, folder, chain=chain, resume=resume, progress=progress)
-    except KeyboardInterrupt as stop:  # while the chain was not yet, or no longer, listening
-        begun = (folder / MANIFEST).exists()
-        print(f"Interrupted; {go_on}" if begun else "Interrupted before the run began")
-        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
+        samples = run_chain(config, folder, chain=chain, resume=resume, progress=progress)
     if samples.stopped_by is not None:
         print(f"Stopped with {len(samples)} of {config.chain.draws} draws kept; {go_on}")
         return 128 + samples.stopped_by
@@ -110,20 +108,27 @@ def run_one(
 
 
 @contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM unwind as Ctrl-C does, so that locks are freed; a running chain does better."""
+def _ended_by_signals(message: Callable[[], str]) -> Iterator[None]:
+    """Let SIGTERM and Ctrl-C end the process at once while the chain does not listen itself.
 
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt(number)
+    An exception raised by a handler can be lost: a library that is being imported, or code called
+    from C, may swallow it, and the run would go on. Nothing is lost by leaving on the spot: the
+    store is made for it, and takes over the lock of a process that is gone.
+    """
+
+    def leave(number: int, frame: object) -> None:
+        os.write(1, message().encode())  # `print` may be what was interrupted
+        os._exit(128 + number)
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, leave) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _many(config: Config, folder: Path, resume: bool) -> int:
