@@ -1,34 +1,22 @@
-"""The layers that are not Flax's: each a pure function, which a faster form may replace.
+"""The layers that are not Flax's: pure functions, and the modules around them.
 
 Images are (batch, height, width, channels), kernels (height, width, in, out). The modules
 around the functions lay out their parameters as zeros; where these start is said in `start.py`.
 """
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from pxsgmcmc.models.convolution import convolve
 from pxsgmcmc.types import Array
 
 swish = jax.nn.swish  # x sigmoid(x)
 
 ACTIVATIONS = {"swish": swish, "relu": jax.nn.relu, "gelu": jax.nn.gelu, "tanh": jnp.tanh}
-
-
-def convolve(x: Array, kernel: Array, stride: int = 1) -> Array:
-    """Convolution with zeros around the image, so that n pixels give ceil(n / stride).
-
-    An odd zero goes after the image: 3x3 with stride 2 pads an even side by none before, one after.
-
-    Example:
-      >>> convolve(jnp.ones((1, 4, 4, 1)), jnp.ones((3, 3, 1, 1)), stride=2)[0, :, :, 0].tolist()
-      [[9.0, 6.0], [6.0, 4.0]]
-    """
-    return jax.lax.conv_general_dilated(
-        x, kernel, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
-    )
 
 
 def filter_response_norm(
@@ -39,15 +27,44 @@ def filter_response_norm(
     max(scale x / sqrt(mean over pixels of x^2 + epsilon) + bias, threshold); no statistics of the
     batch are involved (Singh and Krishnan, 2020).
 
+    The gradient is written out: what JAX derives passes over the image far more often. Where the
+    two sides of the maximum are equal, it goes to the threshold.
+
     Example:
       >>> x = jnp.array([3.0, -3.0]).reshape(1, 1, 2, 1)
       >>> y = filter_response_norm(x, jnp.full(1, 2.0), jnp.ones(1), jnp.zeros(1))
       >>> [round(value, 3) for value in y.ravel().tolist()]
       [3.0, 0.0]
     """
-    mean_square = jnp.mean(x * x, axis=(1, 2), keepdims=True)
-    normed = x * jax.lax.rsqrt(mean_square + epsilon)
-    return jnp.maximum(normed * _per_channel(scale) + _per_channel(bias), _per_channel(threshold))
+    return _norm(x, scale, bias, threshold, epsilon)
+
+
+def _norm_and_kept(
+    x: Array, scale: Array, bias: Array, threshold: Array, epsilon: float
+) -> tuple[Array, tuple[Array, ...]]:
+    inverse = jax.lax.rsqrt(jnp.mean(x * x, axis=(1, 2), keepdims=True) + epsilon)
+    normed = x * (inverse * _per_channel(scale)) + _per_channel(bias)
+    return jnp.maximum(normed, _per_channel(threshold)), (x, inverse, scale, bias, threshold)
+
+
+def _norm_gradient(
+    epsilon: float, kept: tuple[Array, ...], dy: Array
+) -> tuple[Array, Array, Array, Array]:
+    """With r = 1 / sqrt(mean x^2 + epsilon):  dx = r scale dz - x r^3 scale mean(x dz)."""
+    del epsilon  # it is in `inverse`
+    x, inverse, scale, bias, threshold = kept
+    gain = inverse * _per_channel(scale)
+    above = x * gain + _per_channel(bias) > _per_channel(threshold)
+    dz = jnp.where(above, dy, jnp.zeros((), dy.dtype))
+    by_image = jnp.sum(x * dz, axis=(1, 2), keepdims=True) * inverse
+    pixels = x.shape[1] * x.shape[2]
+    dx = gain * dz - x * (gain * inverse * by_image / pixels)
+    dscale, dbias, dthreshold = (jnp.sum(a, axis=(0, 1, 2)) for a in (by_image, dz, dy - dz))
+    return dx, dscale, dbias, dthreshold
+
+
+_norm: Any = jax.custom_vjp(lambda *given: _norm_and_kept(*given)[0], nondiff_argnums=(4,))
+_norm.defvjp(_norm_and_kept, _norm_gradient)
 
 
 class Conv(nnx.Module):

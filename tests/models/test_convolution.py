@@ -1,0 +1,120 @@
+"""Our forms of convolution and norm give what XLA's and JAX's own give, values and gradients."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pxsgmcmc.models import convolution
+from pxsgmcmc.models.convolution import by_xla, convolve
+from pxsgmcmc.models.layers import filter_response_norm
+
+# batch, height, width, in, out, window, stride
+SHAPES = [
+    (3, 8, 8, 4, 5, 3, 1),
+    (3, 8, 8, 4, 5, 3, 2),
+    (3, 7, 9, 4, 5, 3, 2),
+    (3, 8, 8, 4, 5, 1, 2),
+    (3, 7, 7, 4, 5, 1, 1),
+    (2, 5, 6, 3, 2, 2, 1),
+    (2, 5, 6, 3, 2, 2, 2),
+    (2, 9, 6, 3, 2, 5, 3),
+    (2, 1, 1, 3, 2, 3, 1),
+    (2, 2, 2, 3, 2, 3, 2),
+]
+
+
+def close(ours, theirs, tolerance=1e-5):
+    ours, theirs = (np.asarray(a, np.float64) for a in (ours, theirs))
+    assert ours.shape == theirs.shape
+    assert np.linalg.norm(ours - theirs) <= tolerance * np.linalg.norm(theirs)
+
+
+def value_and_gradients(function, *arguments):
+    y, pull_back = jax.vjp(function, *arguments)
+    return y, *pull_back(jnp.cos(jnp.arange(y.size, dtype=y.dtype)).reshape(y.shape))
+
+
+def image_and_kernel(shape, dtype=jnp.float32):
+    n, height, width, inputs, outputs, window, _ = shape
+    first, second = jax.random.split(jax.random.key(sum(shape)))
+    x = jax.random.normal(first, (n, height, width, inputs), dtype)
+    return x, jax.random.normal(second, (window, window, inputs, outputs), dtype)
+
+
+@pytest.mark.parametrize("form", ["product", "blocks", "xla_forward"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_form_of_convolution_equals_xlas(shape, form, monkeypatch):
+    x, kernel = image_and_kernel(shape)
+    stride = shape[-1]
+    row_bytes = convolution._rows_bytes(x, kernel, stride)
+    if form == "blocks":  # two images at a time, so that an odd batch leaves one over
+        monkeypatch.setattr(convolution, "BLOCK_BYTES", 2 * row_bytes // len(x))
+    if form == "xla_forward":
+        monkeypatch.setattr(convolution, "SMALL_BYTES", 0)
+    ours = value_and_gradients(lambda x, kernel: convolve(x, kernel, stride), x, kernel)
+    theirs = value_and_gradients(lambda x, kernel: by_xla(x, kernel, stride), x, kernel)
+    for a, b in zip(ours, theirs, strict=True):
+        close(a, b)
+
+
+@pytest.mark.parametrize(
+    "shape", [(20, 32, 32, 16, 16, 3, 1), (20, 32, 32, 16, 32, 3, 2), (20, 8, 8, 64, 64, 3, 1)]
+)
+def test_convolutions_of_the_size_of_r20_agree(shape):
+    x, kernel = image_and_kernel(shape)
+    stride = shape[-1]
+    ours = value_and_gradients(lambda x, kernel: convolve(x, kernel, stride), x, kernel)
+    theirs = value_and_gradients(lambda x, kernel: by_xla(x, kernel, stride), x, kernel)
+    for a, b in zip(ours, theirs, strict=True):
+        close(a, b)
+
+
+def test_half_precision_is_summed_in_full(monkeypatch):
+    shape = (64, 8, 8, 4, 4, 3, 1)
+    x, kernel = image_and_kernel(shape, jnp.bfloat16)
+    monkeypatch.setattr(convolution, "BLOCK_BYTES", 1)  # sixty-four sums one after the other
+    *_, ours = value_and_gradients(lambda x, kernel: convolve(x, kernel, 1), x, kernel)
+    wide = (x.astype(jnp.float32), kernel.astype(jnp.float32))
+    y, pull_back = jax.vjp(lambda x, kernel: by_xla(x, kernel, 1), *wide)
+    dy = jnp.cos(jnp.arange(y.size, dtype=jnp.bfloat16)).reshape(y.shape).astype(jnp.float32)
+    assert ours.dtype == jnp.bfloat16
+    close(ours, pull_back(dy)[1], 4e-3)  # one rounding to eight bits
+
+
+def test_accelerators_keep_xlas_convolution(monkeypatch):
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    x, kernel = image_and_kernel(SHAPES[0])
+    jaxpr = str(jax.make_jaxpr(jax.grad(lambda k: jnp.sum(convolve(x, k, 1))))(kernel))
+    assert "conv_general_dilated" in jaxpr and "dot_general" not in jaxpr
+
+
+def plain_norm(x, scale, bias, threshold):
+    scale, bias, threshold = (a.reshape(1, 1, 1, -1) for a in (scale, bias, threshold))
+    mean_square = jnp.mean(x * x, axis=(1, 2), keepdims=True)
+    return jnp.maximum(x / jnp.sqrt(mean_square + 1e-6) * scale + bias, threshold)
+
+
+@pytest.mark.parametrize("size", [2, 8, 32])
+def test_the_written_gradient_of_the_norm_is_the_derived_one(size):
+    keys = jax.random.split(jax.random.key(size), 4)
+    x = jax.random.normal(keys[0], (6, size, size, 5))
+    vectors = [jax.random.normal(key, (5,)) for key in keys[1:]]
+    ours = value_and_gradients(filter_response_norm, x, *vectors)
+    theirs = value_and_gradients(plain_norm, x, *vectors)
+    for a, b in zip(ours, theirs, strict=True):
+        close(a, b)
+
+
+def test_next_to_nothing_flows_through_the_norm_of_one_pixel():
+    x, vectors = jnp.array([2.0, -0.5, 7.0]).reshape(3, 1, 1, 1), [jnp.ones(1)] * 2
+    _, dx, *_ = value_and_gradients(filter_response_norm, x, *vectors, jnp.full(1, -9.0))
+    assert float(jnp.abs(dx).max()) < 1e-5
+
+
+def test_a_norm_at_its_threshold_gives_the_gradient_to_the_threshold():
+    x = jnp.zeros((1, 2, 2, 1))
+    *_, dbias, dthreshold = value_and_gradients(
+        filter_response_norm, x, jnp.ones(1), jnp.ones(1), jnp.ones(1)
+    )
+    assert dbias.tolist() == [0.0] and dthreshold.tolist() != [0.0]
