@@ -17,16 +17,17 @@ MAY_IMPORT = {
     "potential": WORDS | {"schedules", "expansion"},
     "samplers": {"types", "tree", "schedules", "errors"},
     "store": {"types", "errors", "tree"},
-    "chain": WORDS | {"schedules", "expansion", "potential", "samplers", "store"},
+    "predict": WORDS | {"store", "expansion"},
+    "chain": WORDS | {"schedules", "expansion", "potential", "samplers", "store", "predict"},
     "data": {"types", "errors"},
     "models": {"types", "errors"},
-    "predict": WORDS | {"store", "expansion"},
     "metrics": {"types", "errors", "tree"},
     "diagnostics": {"types", "errors", "tree", "metrics"},
     "config": {"errors"},
-    "report": {"errors", "metrics"},
+    "results": set(),
+    "report": {"errors", "metrics", "results"},
 }
-ANYTHING = {"experiment", "cli", "__init__", "__main__"}  # they connect the rooms
+ANYTHING = {"experiment", "evaluation", "cli", "__init__", "__main__"}  # they connect the rooms
 
 
 def room_of(path: Path) -> str:

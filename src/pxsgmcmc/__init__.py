@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pxsgmcmc.chain import Samples, sample
     from pxsgmcmc.errors import CorruptRun, Diverged, UserError
+    from pxsgmcmc.evaluation.evaluate import evaluate
+    from pxsgmcmc.evaluation.load import Opened, open_experiment
     from pxsgmcmc.expansion import Expanded, Rule, collapse, expand, groups, plan
     from pxsgmcmc.potential import (
         classification,
@@ -30,6 +32,8 @@ __version__ = "0.1.0"
 _HOME = {
     "chain": "Samples sample",
     "errors": "CorruptRun Diverged UserError",
+    "evaluation.evaluate": "evaluate",
+    "evaluation.load": "Opened open_experiment",
     "expansion": "Expanded Rule collapse expand groups plan",
     "potential": "classification exact freeze_factors normal posterior regression with_noise",
     "samplers": "as_optax ggmc hmc psgld sgd sghmc sgld sgnht sgrhmc",
@@ -43,6 +47,8 @@ _ROOM_OF = {name: room for room, names in _HOME.items() for name in names.split(
 __all__ = [  # noqa: RUF022 - grouped by room, as above
     "Samples", "sample",
     "CorruptRun", "Diverged", "UserError",
+    "evaluate",
+    "Opened", "open_experiment",
     "Expanded", "Rule", "collapse", "expand", "groups", "plan",
     "classification", "exact", "freeze_factors", "normal", "posterior", "regression", "with_noise",
     "as_optax", "ggmc", "hmc", "psgld", "sgd", "sghmc", "sgld", "sgnht", "sgrhmc",

@@ -58,13 +58,17 @@ class Experiment:
     sampler: Callable[[float], Sampler]
 
 
-def wire(config: Config, chain: int = 0, *, begun: bool = False) -> Experiment:
+def wire(
+    config: Config, chain: int = 0, *, begun: bool = False, shapes: bool = False
+) -> Experiment:
     """Load, build and connect everything a configuration names, for one chain.
 
     Args:
       config: what to build.
       chain: its number, for what is random at the start.
       begun: the chain goes on from a saved state, so `chain.start` is not read again.
+      shapes: nothing will be sampled, so only the shapes of `position` are found out, which saves
+        seconds.
     """
     dataset = _load(config)
     train = _training_rows(dataset, config)
@@ -80,9 +84,11 @@ def wire(config: Config, chain: int = 0, *, begun: bool = False) -> Experiment:
 
     keys = streams(config.seed, chain)
     init_key, factor_key = jax.random.split(keys.init)
+    make = jax.eval_shape if shapes else lambda function, *args: function(*args)
     with _naming("model"):
-        params = model.init(init_key, jnp.zeros((1, *train[0].shape[1:]), jnp.float32))
-    if config.chain.start != "random" and not begun:
+        example = np.zeros((1, *train[0].shape[1:]), np.float32)
+        params = make(model.init, init_key, jnp.asarray(example))
+    if config.chain.start != "random" and not (begun or shapes):
         params = _stored_weights(config.chain.start, like=params)
     asked = config.expansion
     planned, position = None, params
@@ -98,7 +104,7 @@ def wire(config: Config, chain: int = 0, *, begun: bool = False) -> Experiment:
                 expand_input=asked.input,
                 expand_logits=asked.logits,
             )
-        position = expand(params, planned, factor_key)
+        position = make(lambda p, key: expand(p, planned, key), params, factor_key)
     prior = config.prior
     temperature = getattr(config.sampler, "temperature", 0.0)
     variance = prior.factor_variance
@@ -156,10 +162,11 @@ def run_chain(
 
 
 def _as_stored(config: Config, stored: Run | None) -> str:
-    """The configuration as text: as the run has it, if another version wrote the same there."""
+    """The configuration as text: as the run has it, if the same draws come of that."""
     if stored is not None:
         with suppress(UserError):
-            if parse_config(stored.config) == config:
+            begun = parse_config(stored.config)
+            if msgspec.structs.replace(begun, evaluate=config.evaluate) == config:
                 return stored.config
     return write_config(config)
 
@@ -184,12 +191,18 @@ def _settings(section: msgspec.Struct) -> dict[str, Any]:
 
 
 def _load(config: Config) -> Dataset:
-    name = config.data.name
+    _check_known("data.name", config.data.name)
+    for setting in ("shifts", "out_of_distribution"):  # heard of before sampling, not after
+        for name in getattr(config.evaluate, setting):
+            _check_known(f"evaluate.{setting}", name)
+    return load(config.data.name, root=config.data.root)
+
+
+def _check_known(setting: str, name: str) -> None:
     if name not in known_sets():
         close = difflib.get_close_matches(name, known_sets(), n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known_sets())}."
-        raise UserError(f"`data.name` cannot be {one_line(name)}; {hint}")
-    return load(name, root=config.data.root)
+        raise UserError(f"`{setting}` cannot be {one_line(name)}; {hint}")
 
 
 def _training_rows(dataset: Dataset, config: Config) -> tuple[np.ndarray, np.ndarray]:

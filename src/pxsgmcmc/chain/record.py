@@ -1,6 +1,6 @@
 """Where a chain keeps its draws: a run directory, or this process's memory."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pxsgmcmc.errors import CorruptRun
+from pxsgmcmc.errors import CorruptRun, UserError
+from pxsgmcmc.predict import LogitFile, Predictive, predict
 from pxsgmcmc.store import Draw, Run, SavedState
 from pxsgmcmc.tree import paths
-from pxsgmcmc.types import Tree
+from pxsgmcmc.types import Array, Tree
 
 
 def to_arrays(tree: Tree) -> dict[str, np.ndarray]:
@@ -91,13 +92,21 @@ class Samples:
       status: "done", "interrupted" or "diverged".
       path: of the run directory, None for a chain kept in memory.
       state: of the sampler at the end.
+      apply: the network, if `sample` was told.
       stopped_by: the signal that stopped it, None otherwise.
     """
 
-    def __init__(self, record: Run | Memory, like: Tree, state: Any, stopped_by: int | None = None):
+    def __init__(
+        self,
+        record: Run | Memory,
+        like: Tree,
+        state: Any,
+        stopped_by: int | None = None,
+        apply: Callable[[Tree, Array], Array] | None = None,
+    ):
         self._record, self._like = record, like
         self.status, self.path, self.state = record.status, record.path, state
-        self.stopped_by = stopped_by
+        self.stopped_by, self.apply = stopped_by, apply
 
     def __len__(self) -> int:
         """How many draws there are."""
@@ -111,6 +120,20 @@ class Samples:
     def __iter__(self) -> Iterator[Tree]:
         """Every draw in order."""
         return (self[i] for i in range(len(self)))
+
+    def predict(
+        self, x: Any, *, batch_size: int = 1000, logits: LogitFile | None = None
+    ) -> Predictive:
+        """What the draws predict together, one in memory at a time.
+
+        Args:
+          x: inputs as `apply` takes them, (data, ...).
+          batch_size: inputs at a time on the device.
+          logits: keep each draw's logits in this file.
+        """
+        if self.apply is None:
+            raise UserError("`predict` needs the network: pass `apply=` to `sample`.")
+        return predict(self.apply, self, x, batch_size=batch_size, logits=logits)
 
     @property
     def energies(self) -> np.ndarray:

@@ -23,7 +23,7 @@ from pxsgmcmc.expansion.position import collapse
 from pxsgmcmc.rng import streams
 from pxsgmcmc.store import Run, create_run, open_run
 from pxsgmcmc.tree import check_float_leaves, size
-from pxsgmcmc.types import Batch, Sampler, Tree
+from pxsgmcmc.types import Array, Batch, Sampler, Tree
 
 MOST_BYTES = 4 << 30  # of data copied to a device that does not say how much it holds
 
@@ -55,6 +55,7 @@ def sample(
     tensorboard: str | Path | None = None,
     config: str | None = None,
     facts: dict[str, Any] | None = None,
+    apply: Callable[[Tree, Array], Array] | None = None,
 ) -> Samples:
     """Run one chain and keep its draws.
 
@@ -90,6 +91,7 @@ def sample(
       tensorboard: folder for TensorBoard event files.
       config: text to keep as config.toml in the run directory.
       facts: more to write into the manifest, such as hashes of the data.
+      apply: (parameters, inputs) -> logits, for `Samples.predict`.
 
     Returns:
       The draws, collapsed to the model's own parameters.
@@ -172,7 +174,7 @@ def sample(
             record.update("running")
             runner.run()
         like = jax.eval_shape(collapse, position)
-        return Samples(record, like, runner.state, runner.stopped_by)
+        return Samples(record, like, runner.state, runner.stopped_by, apply)
 
 
 def _always(sampler: Sampler) -> Callable[[float], Sampler]:

@@ -236,6 +236,36 @@ class Chain(Section):
     tensorboard: str | None = None
 
 
+class Evaluate(Section):
+    """What `pxsgmcmc evaluate` measures beside the training, validation and test rows.
+
+    None of it changes a draw, so it can be changed after the run: `pxsgmcmc evaluate DIR
+    --evaluate.shifts '["digits-shift"]'`.
+
+    Attributes:
+      shifts: data sets with the same classes, whose test rows are measured like our own.
+      corruptions: true for all 19 at 5 severities made from the test rows; or a set in the layout
+        of CIFAR-10-C by name, "cifar10-c" or one that `pxsgmcmc data corrupt` made.
+      corrupted_rows: only the first so many of each corruption; all of them if not given.
+      out_of_distribution: data sets of another kind, to be told from the test rows by entropy.
+      subset: rows of each side of such a pair, drawn at random; fewer where a set is smaller.
+      subsets: how often such rows are drawn, for the spread.
+      seed: of the corruptions and the subsets.
+      batch_size: inputs at a time.
+      root: folder of official sets named here; `data.root` if not given.
+    """
+
+    shifts: tuple[str, ...] = ()
+    corruptions: bool | str = False
+    corrupted_rows: Positive | None = None
+    out_of_distribution: tuple[str, ...] = ()
+    subset: Positive = 1000
+    subsets: UpTo1000 = 5
+    seed: Count = 0
+    batch_size: Positive = 500
+    root: str | None = None
+
+
 class Config(Section):
     """A whole run.
 
@@ -252,6 +282,7 @@ class Config(Section):
     chain: Chain
     expansion: Expansion = Expansion()
     prior: Prior = Prior()
+    evaluate: Evaluate = Evaluate()
     seed: Count = 0
     chains: UpTo1000 = 1
     threads: UpTo1000 = 2

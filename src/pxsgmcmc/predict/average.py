@@ -1,4 +1,9 @@
-"""The Bayesian model average, streamed: one draw in memory at a time, inputs in batches."""
+"""The Bayesian model average, streamed: one draw in memory at a time, inputs in batches.
+
+What is kept for N inputs and K classes, in float64 whatever the number of draws: the sum of the
+probabilities, 8 N K bytes, and three entropies, 24 N. For 950,000 inputs and 10 classes these are
+76 MB and 22.8 MB, 98.8 MB together. All else is as large as a batch.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -7,8 +12,11 @@ import jax
 import numpy as np
 
 from pxsgmcmc.errors import UserError, check_count
+from pxsgmcmc.predict.forward import logits_in_batches
 from pxsgmcmc.predict.logits import LogitFile, digest_of
 from pxsgmcmc.types import Array, Tree
+
+_BLOCK = 4096  # rows finished together
 
 
 class Predictive(NamedTuple):
@@ -58,7 +66,7 @@ def predict(
     for number, params in enumerate(draws):
         batches = _logits_of(forward, params, x, batch_size, logits, number)
         for rows, values in batches:
-            log_p = _log_softmax(_checked(values, number, rows))
+            log_p = _log_softmax(values.astype(np.float64))
             if total is None or aleatoric is None:
                 total = np.zeros((len(x), log_p.shape[1]))
                 aleatoric = np.zeros(len(x))
@@ -70,10 +78,20 @@ def predict(
             report(count)
     if total is None or aleatoric is None:
         raise UserError("`draws` must hold at least one draw, got none.")
+    return _finish(total, aleatoric, count)
+
+
+def _finish(total: np.ndarray, aleatoric: np.ndarray, count: int) -> Predictive:
+    """Sums to means in place, block by block: a temporary of their size would double the memory."""
     total /= count
     aleatoric /= count
-    entropy = -np.sum(total * np.log(np.where(total > 0.0, total, 1.0)), axis=1)
-    return Predictive(total, entropy, aleatoric, np.maximum(entropy - aleatoric, 0.0), count)
+    entropy, epistemic = np.empty_like(aleatoric), np.empty_like(aleatoric)
+    for start in range(0, len(total), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        p = total[rows]
+        entropy[rows] = -np.sum(p * np.log(np.where(p > 0.0, p, 1.0)), axis=1)
+        epistemic[rows] = np.maximum(entropy[rows] - aleatoric[rows], 0.0)
+    return Predictive(total, entropy, aleatoric, epistemic, count)
 
 
 def _logits_of(
@@ -85,42 +103,18 @@ def _logits_of(
     number: int,
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Slices of rows with their logits, from the file if it has them, else computed."""
+    size = min(batch_size, len(x))
     if kept is None:
-        yield from _evaluate(forward, params, x, batch_size)
+        yield from logits_in_batches(forward, params, x, size, number)
         return
     digest = digest_of(params)
     if not kept.has(number, digest):
-        kept.append(
-            number, digest, (values for _, values in _evaluate(forward, params, x, batch_size))
-        )
+        batches = logits_in_batches(forward, params, x, size, number)
+        kept.append(number, digest, (values for _, values in batches))
     stored = kept.read(number)
-    for start in range(0, len(x), batch_size):
-        rows = slice(start, min(start + batch_size, len(x)))
-        yield rows, stored[rows]
-
-
-def _evaluate(
-    forward: Callable[[Tree, Any], Array], params: Tree, x: Any, batch_size: int
-) -> Iterator[tuple[slice, np.ndarray]]:
-    size = min(batch_size, len(x))
     for start in range(0, len(x), size):
-        batch = np.asarray(x[start : start + size])
-        missing = size - len(batch)
-        if missing:  # the last batch is filled up, so that one compiled program serves all
-            batch = np.concatenate([batch, np.repeat(batch[-1:], missing, axis=0)])
-        values = np.asarray(forward(params, batch))
-        yield slice(start, start + size - missing), values[: size - missing]
-
-
-def _checked(values: np.ndarray, number: int, rows: slice) -> np.ndarray:
-    if values.ndim != 2:
-        raise UserError(f"`apply` must give logits (batch, classes), got shape {values.shape}.")
-    if not np.isfinite(values).all():
-        raise UserError(
-            f"Draw {number + 1} gives logits that are not finite, for inputs {rows.start} to "
-            f"{rows.stop - 1}."
-        )
-    return values.astype(np.float64)
+        rows = slice(start, min(start + size, len(x)))
+        yield rows, stored[rows]
 
 
 def _log_softmax(logits: np.ndarray) -> np.ndarray:

@@ -6,7 +6,8 @@ the draw, and its logits in float32. A block that was cut short is written again
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,14 @@ from pxsgmcmc.types import Tree
 _HEAD = 4096
 
 
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"`{path}` could not be written: {error.strerror}.") from error
+
+
 class LogitFile:
     """The logits of a growing number of draws on one set of inputs.
 
@@ -26,6 +35,8 @@ class LogitFile:
       path: of the file; made if it is not there.
       x: the inputs; a file made for others is refused.
       classes: logits per input.
+      of: what the draws belong to, such as the digest of a configuration; a file made for another
+        is refused, since two runs would take turns in throwing each other's logits away.
 
     Example:
       >>> import tempfile, os
@@ -36,19 +47,22 @@ class LogitFile:
       (1, 3, 4)
     """
 
-    def __init__(self, path: str | Path, x: Any, classes: int):
+    def __init__(self, path: str | Path, x: Any, classes: int, of: str = ""):
         check_count("classes", classes, at_least=1)
         self.path = Path(path)
         self.rows, self.classes = len(x), classes
         self._block = np.dtype([("draw", "V32"), ("logits", "<f4", (self.rows, classes))])
-        head = {"rows": self.rows, "classes": classes, "inputs": _digest_of_rows(x)}
+        head = {"rows": self.rows, "classes": classes, "inputs": _digest_of_rows(x), "of": of}
         text = json.dumps(head).encode().ljust(_HEAD - 1) + b"\n"
-        if not self.path.exists():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_bytes(text)
+        with _writing(self.path):
+            if not self.path.exists() or self.path.stat().st_size < _HEAD:  # its making was cut off
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self.path.write_bytes(text)
         with open(self.path, "rb") as file:
             if file.read(_HEAD) != text:
-                raise UserError(f"`{self.path}` holds logits of other inputs; name another file.")
+                raise UserError(
+                    f"`{self.path}` holds logits of other inputs or another run; name another file."
+                )
 
     def __len__(self) -> int:
         """How many draws it holds."""
@@ -60,7 +74,7 @@ class LogitFile:
 
     def append(self, number: int, digest: bytes, batches: Iterable[np.ndarray]) -> None:
         """Write block `number`, whose logits come in batches; later blocks are dropped."""
-        with open(self.path, "r+b") as file:
+        with _writing(self.path), open(self.path, "r+b") as file:
             file.truncate(_HEAD + number * self._block.itemsize)
             file.seek(0, 2)
             file.write(digest)

@@ -1,0 +1,175 @@
+"""The command `pxsgmcmc compare`: runs side by side, over seeds."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import tyro
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.evaluation.compare import compare, read_results
+from pxsgmcmc.evaluation.settings import what_differs
+from pxsgmcmc.results import Comparison, Difference, Results, Summary, write
+from pxsgmcmc.store import files
+from pxsgmcmc.store.layout import CONFIG
+
+
+def compare_runs(
+    directories: Annotated[list[str], tyro.conf.arg(metavar="DIR")],
+    metrics: Annotated[list[str] | None, tyro.conf.arg(metavar="METRIC")] = None,
+    paired: bool | None = None,
+    markdown: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    out: Annotated[str | None, tyro.conf.arg(metavar="FILE.json", aliases=["-o"])] = None,
+) -> None:
+    """Put evaluated runs side by side: mean and spread over seeds, the best, and whether it counts.
+
+    pxsgmcmc compare runs/sghmc-* runs/px-*
+    pxsgmcmc compare runs/a runs/b --metrics test/nll ece --markdown
+    pxsgmcmc compare runs/* -o comparison.json
+
+    Runs of one method with the same settings are repetitions. Differences are tested over seeds, by
+    Student's test with Holm's correction for the number of rows and by exact permutation.
+
+    Args:
+      directories: of runs that `pxsgmcmc evaluate` has been through.
+      metrics: rows to show: test/nll, or all of a set (test), or one metric of all sets (nll).
+      paired: test seed by seed; if not given, where the same seeds are there, at least six.
+      markdown: print a table for a page.
+      out: also write all of it as JSON.
+    """
+    results = _read(directories)
+    found = compare(results, metrics=metrics, paired=paired)
+    notes = _settings_told_apart(found, dict(zip(directories, results, strict=True)))
+    found = msgspec.structs.replace(found, notes=[*notes, *found.notes])
+    if out is not None:
+        files.write_file(Path(out).absolute(), write(found))
+    if markdown:
+        print(_markdown(found))
+    else:
+        _show(found)
+
+
+def _read(directories: list[str]) -> list[Results]:
+    places = [Path(directory).resolve() for directory in directories]
+    for directory, place in zip(directories, places, strict=True):
+        if places.count(place) > 1:
+            raise UserError(f"`{directory}` was given twice; give each run once.")
+    return [read_results(Path(directory)) for directory in directories]
+
+
+def _settings_told_apart(found: Comparison, results: dict[str, Results]) -> list[str]:
+    """What sets methods apart that have the same name."""
+    sentences = []
+    for name in dict.fromkeys(method.method for method in found.methods):
+        alike = {m.settings: m.name for m in found.methods if m.method == name}
+        configs = {
+            alike[result.subject.settings]: (Path(directory) / CONFIG).read_text("utf-8")
+            for directory, result in results.items()
+            if result.subject.method == name
+        }
+        sentences += what_differs(configs) if len(alike) > 1 else []
+    return sentences
+
+
+def _head(found: Comparison) -> list[str]:
+    count = [len(method.seeds) for method in found.methods]
+    names = [
+        f"{method.name}\n{n} seed{'s' * (n != 1)}"
+        for method, n in zip(found.methods, count, strict=True)
+    ]
+    tests = ["difference", "p (t, Holm)", "p (perm.)"]
+    return ["", *names, *(tests if _two(found) else [])]
+
+
+def _two(found: Comparison) -> bool:
+    """Whether differences fit beside the metrics: there is one pair of methods."""
+    return len(found.methods) == 2 and bool(found.differences)
+
+
+def _cells(found: Comparison, best: str, other: str) -> list[list[str]]:
+    """The table without its head; `best` is how to write a best mean, `other` any other."""
+    tested = {difference.row: difference for difference in found.differences}
+    arrows = {True: " ↓", False: " ↑", None: ""}
+    cells = []
+    for row in found.rows:
+        line = [row.title + arrows[row.lower_is_better]]
+        line += [
+            _mean(summary, best if summary and summary.best else other) for summary in row.methods
+        ]
+        if _two(found):
+            line += _test(tested[row.key]) if row.key in tested else [""] * 3
+        cells.append(line)
+    return cells
+
+
+def _mean(summary: Summary | None, form: str) -> str:
+    if summary is None:
+        return form.format("-")
+    spread = "" if summary.sd is None else f" ± {_number(summary.sd)}"
+    return form.format(_number(summary.mean) + spread)
+
+
+def _test(difference: Difference) -> list[str]:
+    t = difference.t_corrected
+    mark = " !" if difference.told_apart else "  "
+    shown = "-" if t is None else f"{t:.2g}"
+    return [f"{difference.difference:+.4f}{mark}", shown, f"{difference.permutation:.2g}"]
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}" if abs(value) < 100.0 else f"{value:.4g}"
+
+
+def _show(found: Comparison) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    console.print(f"{found.model} on {found.data}", markup=False, soft_wrap=True)
+    console.print(_table(_head(found), _cells(found, "{} *", "{}  ")))
+    if len(found.methods) > 2 and found.differences:
+        titles = {row.key: row.title for row in found.rows}
+        head = ["", "second minus first", "difference", "p (t, Holm)", "p (perm.)"]
+        rows = [[titles[d.row], f"{d.second} - {d.first}", *_test(d)] for d in found.differences]
+        console.print(_table(head, rows))
+    for sentence in _sentences(found):
+        console.print(sentence, markup=False, soft_wrap=True)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for place, title in enumerate(head):
+        table.add_column(Text(title), justify="right" if place else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell, style="bold" if cell.endswith("*") else "") for cell in row))
+    return table
+
+
+def _sentences(found: Comparison) -> list[str]:
+    """How to read the table, what was told apart, and what to be careful with."""
+    several = any(len(method.seeds) > 1 for method in found.methods)
+    lines = ["± is the standard deviation over seeds."] if several else []
+    if len(found.methods) > 1:
+        lines.append("* marks the best mean of a row, ↓ and ↑ which way is better.")
+    if found.differences:
+        how = "paired by seed" if all(d.paired for d in found.differences) else "not paired"
+        tests = sum(d.t is not None for d in found.differences)
+        lines.append(
+            f"p-values are two-sided, {how}; Holm's correction is for {tests} tests. "
+            "! marks what both tests tell apart at 0.05."
+        )
+        if not any(d.told_apart for d in found.differences):
+            lines.append("No difference was told apart from chance.")
+    return [*lines, *found.notes]
+
+
+def _markdown(found: Comparison) -> str:
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(" ".join(c.replace("|", "\\|").split()) for c in cells) + " |"
+
+    head = _head(found)
+    rule = "|" + "|".join(["---"] + ["---:"] * (len(head) - 1)) + "|"
+    rows = [line(cells) for cells in _cells(found, "**{}**", "{}")]
+    notes = [sentence.replace("* marks", "Bold marks") for sentence in _sentences(found)]
+    return "\n".join([line(head), rule, *rows, "", " ".join(notes)])

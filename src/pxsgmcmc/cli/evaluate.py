@@ -1,0 +1,85 @@
+"""The command `pxsgmcmc evaluate`: how good the predictions of a run are."""
+
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from pxsgmcmc.metrics import METRICS
+from pxsgmcmc.results import Results, Split
+
+SHOWN = ("err", "nll", "ece", "brier", "amb", "epistemic")
+
+
+def evaluate_run(
+    directory: Annotated[str, tyro.conf.arg(metavar="DIR")],
+    logits: Annotated[str | None, tyro.conf.arg(metavar="FOLDER")] = None,
+    settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
+) -> None:
+    """Measure a run on test rows, shifts, corruptions and out-of-distribution pairs.
+
+    pxsgmcmc evaluate runs/mine
+    pxsgmcmc evaluate runs/mine --logits runs/mine-logits
+    pxsgmcmc evaluate runs/mine --evaluate.shifts '["digits-shift"]' --evaluate.corruptions true
+
+    Which sets is said in the [evaluate] section of the run's configuration; its settings can be
+    given as flags. Numbers and curves go to results.json in the run directory.
+
+    Args:
+      directory: of the run; several chains are taken together.
+      logits: keep the logits of every draw in this folder, one for each run. When the run has
+        gained draws, only those are evaluated.
+      settings: flags over [evaluate].
+    """
+    from pxsgmcmc.evaluation.evaluate import evaluate
+
+    results = evaluate(directory, logits=logits, settings=settings, progress=True)
+    console = Console(markup=False, highlight=False)
+    subject = results.subject
+    console.print(
+        f"{subject.method} on {subject.data}, {subject.model}: {subject.draws} draws, "
+        f"{subject.chains} {'chain' if subject.chains == 1 else 'chains'}, seed {subject.seed}",
+        soft_wrap=True,
+    )
+    console.print(_table(results))
+    if results.out_of_distribution:
+        console.print(_detections(results))
+    console.print(f"all of it in {directory}/results.json", soft_wrap=True)
+
+
+def _table(results: Results) -> Table:
+    table = Table("", "rows", *(METRICS[name].title for name in SHOWN), box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+
+    def add(name: str, split: Split | None) -> None:
+        if split is not None:
+            values = (f"{split.metrics[metric]:.4f}" for metric in SHOWN)
+            table.add_row(name, f"{split.rows:,}", *values)
+
+    add("test", results.test)
+    add("validation", results.validation)
+    add("train", results.train)
+    for name, split in results.shifts.items():
+        add(name, split)
+    if results.corruptions is not None:
+        for severity, split in results.corruptions.pooled.items():
+            add("all corruptions" if severity == "all" else f"corrupted, {severity}", split)
+    return table
+
+
+def _detections(results: Results) -> Table:
+    """The table of out-of-distribution pairs, test rows being the positives."""
+    columns = {"auroc": "AUROC", "tnr95_inside": "TNR95", "tnr99_inside": "TNR99"}
+    columns["aupr_inside"] = "AUPR"
+    table = Table("told from test rows by entropy", *columns.values(), box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, found in results.out_of_distribution.items():
+        cells = []
+        for key in columns:
+            spread = f" ± {found.spread[key]:.4f}" if found.spread[key] else ""
+            cells.append(f"{found.metrics[key]:.4f}{spread}")
+        table.add_row(name, *cells)
+    return table

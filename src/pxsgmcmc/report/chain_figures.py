@@ -1,0 +1,191 @@
+"""Figures of the chain itself: energy, step size, temperature, and how far draws lie apart."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pxsgmcmc.report.drawing import (
+    Curve,
+    Drawing,
+    draw,
+    finished,
+    lines,
+    note,
+    panel,
+    scale,
+    suited_scale,
+)
+from pxsgmcmc.report.facts import schedule, wanted_temperature
+from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.svg import MUTED
+from pxsgmcmc.report.words import number, plain
+from pxsgmcmc.results import Distances, GroupTemperature, Temperatures
+
+
+def chain_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    """All that the logs and the diagnostics allow."""
+    yield from _energy(methods)
+    yield from _step_size(methods)
+    yield from _temperature(methods)
+    yield from _distances(methods)
+
+
+def _logged(run: Reported, *path: str) -> list[Curve]:
+    """A number of the log against the step, one curve a chain."""
+    curves = []
+    for log in run.logs:
+        points = [(line["step"], value) for line in log if (value := _at(line, path)) is not None]
+        curves.append(Curve([x for x, _ in points], [y for _, y in points]))
+    return curves
+
+
+def _at(line: dict[str, Any], path: Sequence[str]) -> float | None:
+    found: Any = line
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return float(found) if isinstance(found, int | float) and math.isfinite(found) else None
+
+
+def _energy(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    axes = panel("step", "energy U")
+    said = lines(axes, methods, lambda run: _logged(run, "energy"), average=False)
+    if not said:
+        return
+    suited_scale(axes)
+    scale(axes, "x", whole=True)
+    yield finished(
+        axes,
+        "energy",
+        "Energy",
+        "Mean energy in each stretch of steps, estimated on mini-batches: it should fall, then "
+        "stay level; a level that still drifts means the chain is still on its way.",
+        " ".join(said),
+    )
+
+
+def _step_size(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    axes = panel("step", "step size")
+    said, planned = [], False
+    for method in methods:
+        curves = [c for run in method.runs for c in _logged(run, "step_size") if c.x]
+        last = max((curve.x[-1] for curve in curves), default=0)
+        if plan := schedule(method.runs[0].config, int(last)):
+            draw(axes, Curve(*plan), method.colour, linewidth=0.7, alpha=0.7)
+            planned = True
+        dots = {"linestyle": "none", "marker": "o", "markersize": 1.8, "markeredgewidth": 0.0}
+        for curve in curves:
+            draw(axes, curve, method.colour, **dots)
+            said.append(f"{method.name}: {number(curve.y[-1])} at the end.")
+    if not said:
+        return
+    scale(axes, "y")
+    axes.set_ylim(bottom=0.0)
+    scale(axes, "x", whole=True)
+    line = "the line is the schedule" if planned else "joined they are the schedule"
+    yield finished(
+        axes,
+        "step-size",
+        "Step size",
+        f"Dots are the step size at the end of each stretch in the log, {line}; draws are taken "
+        "where a cycle has brought it down.",
+        " ".join(dict.fromkeys(said)),
+    )
+
+
+def _temperature(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    groups = dict.fromkeys(
+        group
+        for method in methods
+        for run in method.runs
+        for log in run.logs
+        for line in log
+        for group in line.get("temperature") or {}
+    )
+    for place, group in enumerate(groups):
+        axes = panel("step", f"kinetic temperature, {plain(group, 24)}")
+        said = lines(axes, methods, lambda run, g=group: _logged(run, "temperature", g))
+        bands = [(m, b) for m in methods if (b := _band(m, group))]
+        for method, band in bands:
+            axes.axhspan(band.low, band.high, color=method.colour, alpha=0.18, linewidth=0.0)
+        wanted = [t for m in methods if (t := wanted_temperature(m.runs[0].config))]
+        for level in set(wanted):
+            axes.axhline(level, color=MUTED, linewidth=0.7)
+        suited_scale(axes)
+        scale(axes, "x", whole=True)
+        band_text = (
+            "the shaded band is where it should lie 99 times in 100 at the end"
+            if bands
+            else "`pxsgmcmc diagnose` adds the band in which it should lie"
+        )
+        yield finished(
+            axes,
+            f"temperature-{place}",
+            f"Kinetic temperature of {plain(group, 40)}",
+            f"Mean square of the momentum: it should settle at the thin line, and {band_text}; "
+            "above, the step is too large or the gradient too noisy; below, it still warms up.",
+            " ".join(said),
+        )
+
+
+def _band(method: Shown, group: str) -> GroupTemperature | None:
+    for run in method.runs:
+        found = run.diagnostics.temperatures if run.diagnostics else None
+        if isinstance(found, Temperatures) and group in found.kinetic:
+            return found.kinetic[group]
+    return None
+
+
+class _Distance(NamedTuple):
+    key: str
+    axis: str
+    title: str
+    caption: str
+
+
+_KINDS = (
+    _Distance(
+        "d",
+        "distance d",
+        "Distance between draws",
+        "Euclidean distance of each draw from the one before it, in the weights the network uses: "
+        "larger means that the chain moves further between draws.",
+    ),
+    _Distance(
+        "d_bar",
+        "relative distance d̄",
+        "Relative distance between draws",
+        "The same distance as a share of the draw's norm: independent draws of equal norm lie at "
+        "√2 (the line), draws that hardly move near 0.",
+    ),
+)
+
+
+def _distances(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    for kind in _KINDS:
+
+        def curves(run: Reported, key: str = kind.key) -> list[Curve]:
+            found = run.diagnostics.distances if run.diagnostics else None
+            chains = getattr(found, key) if isinstance(found, Distances) else []
+            return [Curve(range(2, len(chain) + 2), chain) for chain in chains]
+
+        axes = panel("draw", kind.axis)
+        said = lines(axes, methods, curves)
+        if not said:
+            continue
+        if kind.key == "d_bar":
+            axes.axhline(math.sqrt(2.0), color=MUTED, linewidth=0.7)
+            note(axes, 0.99, _height(axes, math.sqrt(2.0)), "independent", ha="right", va="bottom")
+        scale(axes, "y")
+        axes.set_ylim(bottom=0.0)
+        scale(axes, "x", whole=True)
+        yield finished(
+            axes, f"distance-{kind.key.replace('_', '-')}", kind.title, kind.caption, " ".join(said)
+        )
+
+
+def _height(axes: Any, y: float) -> float:
+    """Where a value lies between the bottom, at 0, and the top."""
+    axes.set_ylim(0.0, max(1.5, float(np.max(axes.get_ylim()))))
+    return y / axes.get_ylim()[1]

@@ -1,0 +1,196 @@
+"""Figures of where the draws lie: singular values, the lines between draws, a plane."""
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from pxsgmcmc.report.drawing import (
+    DASHED,
+    Curve,
+    Drawing,
+    draw,
+    finished,
+    label_ends,
+    lines,
+    panel,
+    scale,
+    suited_scale,
+    tick,
+)
+from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.svg import INK, MUTED, PAPER
+from pxsgmcmc.report.words import listed, number, percent
+from pxsgmcmc.results import Connectivity, Plane, Spectra
+
+
+def geometry_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    """All that the diagnostics allow."""
+    yield from _singular_values(methods)
+    yield from _factors(methods)
+    yield from _connectivity(methods)
+    yield from _planes(methods)
+
+
+def found_in(run: Reported, name: str, kind: type) -> Any:
+    """A diagnostic of a run, None if it was not made."""
+    found = getattr(run.diagnostics, name) if run.diagnostics else None
+    return found if isinstance(found, kind) else None
+
+
+def _singular_values(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    runs = [run for m in methods for run in m.runs if _extremes(run, "largest")]
+    if not runs:
+        return
+    single = runs[0] if len(methods) == len(runs) == 1 else None
+    axes = panel("draw", "singular value", room_for_labels=single is not None)
+    if single:
+        for layer in found_in(single, "spectra", Spectra).layers.values():
+            for values in (layer.largest, layer.smallest):
+                faint = Curve(range(1, len(values) + 1), values)
+                draw(axes, faint, methods[0].colour, linewidth=0.6, alpha=0.3)
+    said = lines(axes, methods, lambda run: _extremes(run, "largest"))
+    lines(axes, methods, lambda run: _extremes(run, "smallest"), linestyle=DASHED)
+    suited_scale(axes)
+    scale(axes, "x", whole=True)
+    if single:
+        ends = [(_extremes(single, kind)[0].y[-1], kind) for kind in ("largest", "smallest")]
+        label_ends(axes, [(value, kind) for value, kind in ends if value is not None])
+    faint_text = ", faint lines are those of each layer" if single else ""
+    yield finished(
+        axes,
+        "singular-values",
+        "Singular values of the layers",
+        f"Solid is the largest over all layers, dashed the smallest{faint_text}: a gap that "
+        "widens says that some directions are stretched ever more than others.",
+        " ".join(said),
+    )
+
+
+def _extremes(run: Reported, kind: str) -> list[Curve]:
+    """The largest of the largest, or the smallest of the smallest, over the layers."""
+    found = found_in(run, "spectra", Spectra)
+    layers = [getattr(extremes, kind) for extremes in found.layers.values()] if found else []
+    layers = [values for values in layers if values]
+    if not layers:
+        return []
+    pick = max if kind == "largest" else min
+    values = [pick(at_draw) for at_draw in zip(*layers, strict=False)]
+    return [Curve(range(1, len(values) + 1), values)]
+
+
+def _factors(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    """The range of every factor's singular values, narrow at the bottom; of one run a method."""
+    axes = panel("singular value", "factors, widest range on top")
+    said = []
+    for method in methods:
+        found = [f for run in method.runs if (f := found_in(run, "factors", Spectra))][:1]
+        pairs = [
+            (min(e.smallest), max(e.largest)) for f in found for e in f.layers.values() if e.largest
+        ]
+        aside = 0.5 + 0.7 * ((method.place + 0.5) / len(methods) - 0.5)  # methods do not overlap
+        pairs = sorted((p for p in pairs if p[0] > 0.0), key=lambda p: p[1] / p[0])
+        for place, pair in enumerate(pairs):
+            height = [(place + aside) / len(pairs)] * 2
+            axes.plot(pair, height, color=method.colour, linewidth=1.1, alpha=0.8)
+        if pairs:
+            low, high = pairs[-1]
+            said.append(f"{method.name}: the widest from {number(low)} to {number(high)}.")
+    if not said:
+        return
+    axes.axvline(1.0, color=MUTED, linewidth=0.7)
+    suited_scale(axes, "x")
+    axes.set_yticks([])
+    yield finished(
+        axes,
+        "factors",
+        "Spectrum of the factors",
+        "A line for each factor at the last state, from its smallest to its largest singular "
+        "value: factors start at 1, and long lines stretch what the network learns.",
+        " ".join(said),
+    )
+
+
+def _connectivity(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    single = len(methods) == len(methods[0].runs) == 1
+
+    def curves(run: Reported) -> list[Curve]:
+        found = found_in(run, "connectivity", Connectivity)
+        if not found or not found.lines or single:
+            return [Curve(line.at, line.error) for line in found.lines] if found else []
+        errors = zip(*(line.error for line in found.lines), strict=True)
+        return [Curve(found.lines[0].at, [fmean(at_point) for at_point in errors])]
+
+    axes = panel("share of the way from one draw to the next", "error on training data")
+    if not lines(axes, methods, curves):
+        return
+    scale(axes, "y", percent=True)
+    scale(axes, "x", percent=True)
+    axes.set_xlim(0.0, 1.0)
+    axes.set_ylim(bottom=0.0)
+    said = []
+    for method in methods:
+        found = [found_in(run, "connectivity", Connectivity) for run in method.runs]
+        barriers = [line.barrier for one in found if one for line in one.lines]
+        if barriers:
+            said.append(f"{method.name}: mean barrier {percent(fmean(barriers))}.")
+    how = " (thin) and on average (bold)" if single else ", averaged over the draws of a run"
+    yield finished(
+        axes,
+        "connectivity",
+        "On the way between draws",
+        f"Error along the straight line from each draw to the next{how}: a hump is a barrier, and "
+        "says that the draws lie in different basins.",
+        " ".join(said),
+    )
+
+
+def _planes(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    """One a method: planes cannot be averaged."""
+    for place, method in enumerate(methods):
+        for run in method.runs:
+            if plane := found_in(run, "plane", Plane):
+                of = f": {method.name}, seed {run.results.subject.seed}" if len(methods) > 1 else ""
+                yield _plane(plane, method, f"plane-{place}", of)
+                break
+
+
+def _plane(plane: Plane, method: Shown, name: str, of: str) -> Drawing:
+    axes = panel("", "error on the plane through three draws", square=True)
+    error = np.array(plane.error)
+    levels = MaxNLocator(8, steps=[1, 2, 5, 10]).tick_values(error.min(), error.max())
+    if error.max() > error.min():
+        shades = [(INK, 0.02 + 0.5 * i / len(levels)) for i in range(len(levels) - 1)]
+        axes.contourf(plane.x, plane.y, error, levels=levels, colors=shades, antialiased=False)
+        contours = axes.contour(
+            plane.x, plane.y, error, levels=levels[1:-1:2], colors=[INK], linewidths=0.4, alpha=0.5
+        )
+        axes.clabel(contours, fmt=lambda v: tick(v, percent=True), fontsize=7.0, colors=[INK])
+    for draw_number, (x, y) in zip(plane.draws, plane.points, strict=True):
+        axes.plot(x, y, "o", color=method.colour, markersize=6.0, markeredgecolor=PAPER)
+        axes.annotate(
+            f"draw {draw_number}",
+            (x, y),
+            xytext=(0, 7),
+            textcoords="offset points",
+            ha="center",
+            color=INK,
+            fontweight="bold",
+            annotation_clip=True,
+        )
+    axes.set_aspect("equal", adjustable="box", anchor="W")
+    axes.grid(visible=False)
+    for which in "xy":
+        scale(axes, which)
+    lowest, highest = float(error.min()), float(error.max())
+    return finished(
+        axes,
+        name,
+        f"The plane through three draws{of}",
+        "Training error of networks on the plane through three draws, distances as in weight "
+        "space: the stronger the shade the larger the error, and an unshaded valley is one basin.",
+        f"Error from {percent(lowest)} to {percent(highest)}, through draws "
+        f"{listed([str(number) for number in plane.draws])}.",
+    )

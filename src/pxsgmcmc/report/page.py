@@ -1,0 +1,219 @@
+"""A report: one HTML page that needs nothing but itself."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.report import chain_tables, gallery, summary, tables
+from pxsgmcmc.report.chain_figures import chain_figures
+from pxsgmcmc.report.drawing import Drawing, style
+from pxsgmcmc.report.geometry_figures import geometry_figures
+from pxsgmcmc.report.prediction_figures import prediction_figures
+from pxsgmcmc.report.reported import Reported, Shown, by_method
+from pxsgmcmc.report.stress_figures import corruption_figures, outside_figures
+from pxsgmcmc.report.tables import Table
+from pxsgmcmc.report.words import listed, plain
+from pxsgmcmc.results import Comparison, Skipped
+
+_HERE = Path(__file__).parent
+
+
+class Folded(NamedTuple):
+    """Something to open."""
+
+    summary: str
+    tables: Sequence[Table] = ()
+    walls: Sequence[gallery.Wall] = ()
+    facts: Mapping[str, str] = MappingProxyType({})
+    worries: Sequence[str] = ()
+    text: str = ""
+
+
+class Section(NamedTuple):
+    """A heading with what belongs to it."""
+
+    name: str
+    title: str
+    tables: Sequence[Table] = ()
+    figures: Sequence[Drawing] = ()
+    walls: Sequence[gallery.Wall] = ()
+    folded: Sequence[Folded] = ()
+    worries: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+
+
+def write_report(
+    runs: Sequence[Reported], comparison: Comparison | None = None, title: str | None = None
+) -> str:
+    """The report on one run, or on several side by side, as HTML.
+
+    Args:
+      runs: what was found out about each.
+      comparison: of the same runs, shown first.
+      title: of the page; made from the methods and the data unless told.
+    """
+    if not runs:
+        raise UserError("A report needs at least one run, got none.")
+    methods = by_method(runs, comparison)
+    with style():
+        sections = [s for s in _sections(methods, comparison) if any(s[2:])]
+    page = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    ).get_template("page.html")
+    return page.render(
+        title=plain(title or summary.heading(methods), 160),
+        lead=summary.sentences(methods),
+        tiles=summary.tiles(runs[0]) if len(runs) == 1 else [],
+        facts=summary.facts(runs[0]) if len(runs) == 1 else {},
+        config=runs[0].config if len(runs) == 1 else "",
+        methods=methods if len(methods) > 1 else [],
+        sections=sections,
+        glossary=summary.GLOSSARY,
+        css=Markup((_HERE / "style.css").read_text("utf-8")),
+        safe_svg=Markup,
+    )
+
+
+def _sections(methods: Sequence[Shown], comparison: Comparison | None) -> Iterable[Section]:
+    runs = [run for method in methods for run in method.runs]
+    single = runs[0] if len(runs) == 1 else None
+    if comparison:
+        yield _comparison(comparison)
+    splits = tables.splits_tables(methods)
+    yield Section(
+        "predictions",
+        "What it predicts",
+        tables=splits[:1],
+        figures=list(prediction_figures(methods)),
+        folded=[Folded("On validation and training data", tables=splits[1:])] if splits[1:] else [],
+    )
+    yield Section(
+        "images",
+        "Where it is sure, and where not",
+        walls=list(gallery.walls(single.results.gallery)) if single else [],
+        folded=[] if single else list(_galleries(methods)),
+    )
+    yield Section(
+        "shift",
+        "Under shift and corruption",
+        tables=_there(tables.shifts_table(methods), tables.corruptions_table(methods)),
+        figures=list(corruption_figures(methods)),
+        folded=[
+            Folded(f"Every corruption, {method.name}", tables=found)
+            for method in methods
+            if (found := list(tables.every_corruption(method)))
+        ],
+    )
+    yield Section(
+        "outside",
+        "On data of another kind",
+        tables=_there(tables.detection_table(methods)),
+        figures=list(outside_figures(methods)),
+    )
+    yield _chain(methods, single)
+    if not single:
+        yield Section("runs", "The runs", folded=[_run(run) for run in runs])
+
+
+def _chain(methods: Sequence[Shown], single: Reported | None) -> Section:
+    """Of many runs, what is said of each is folded."""
+    worries = list(_worries(methods))
+    found = _there(chain_tables.convergence_table(methods), chain_tables.temperature_table(methods))
+    folded = (
+        _layers(single)
+        if single
+        else [
+            Folded(f"What looks wrong, run by run ({len(worries)})", worries=worries),
+            Folded("Convergence and temperatures, run by run", tables=found),
+        ]
+    )
+    return Section(
+        "chain",
+        "Should you believe it?",
+        tables=found if single else [],
+        figures=[*chain_figures(methods), *geometry_figures(methods)],
+        folded=[part for part in folded if any(part[1:])],
+        worries=worries if single else [],
+        remarks=list(_missing(methods)),
+    )
+
+
+def _there(*found: Table | None) -> list[Table]:
+    return [table for table in found if table]
+
+
+def _comparison(comparison: Comparison) -> Section:
+    tested = _there(tables.differences_table(comparison))
+    return Section(
+        "comparison",
+        "Side by side",
+        tables=[tables.comparison_table(comparison)],
+        folded=[Folded("Every difference, tested", tables=tested)] if tested else [],
+        remarks=[plain(note, 1000) for note in comparison.notes],
+    )
+
+
+def _galleries(methods: Sequence[Shown]) -> Iterable[Folded]:
+    """One a method, of its first seed."""
+    for method in methods:
+        run = method.runs[0]
+        found = list(gallery.walls(run.results.gallery))
+        if found:
+            yield Folded(f"{method.name}, seed {run.results.subject.seed}", walls=found)
+
+
+def _layers(run: Reported) -> list[Folded]:
+    found = _there(
+        chain_tables.layers_table(run, "spectra", "Singular values of the layers, last draw"),
+        chain_tables.layers_table(run, "factors", "Singular values of the factors, last state"),
+    )
+    return [Folded("Singular values, layer by layer", tables=found)] if found else []
+
+
+def _run(run: Reported) -> Folded:
+    subject = run.results.subject
+    name = f"{plain(subject.method, 60)}, seed {subject.seed}"
+    return Folded(name, facts=summary.facts(run), text=run.config)
+
+
+def _worries(methods: Sequence[Shown]) -> Iterable[str]:
+    """What looks wrong."""
+    for of, run in _named(methods):
+        for worry in run.diagnostics.worries if run.diagnostics else ():
+            yield of + plain(worry, 500)
+
+
+def _missing(methods: Sequence[Shown]) -> Iterable[str]:
+    """Which diagnostics there are none of, and why; a reason that runs share is given once."""
+    shared: dict[str, list[str]] = {}
+    for of, run in _named(methods):
+        if run.diagnostics is None:
+            yield (
+                f"{of}distances, singular values, connectivity, the plane, convergence and "
+                f"temperature bands appear here after `pxsgmcmc diagnose {plain(run.place)}`."
+            )
+            continue
+        for name in type(run.diagnostics).__struct_fields__:
+            if isinstance(found := getattr(run.diagnostics, name), Skipped):
+                shared.setdefault(f"no {name}: {plain(found.reason, 500)}", []).append(of)
+    for reason, of in shared.items():
+        runs = listed([name.removesuffix(": ") for name in of])
+        yield f"{runs}: {reason}" if runs else reason
+
+
+def _named(methods: Sequence[Shown]) -> Iterable[tuple[str, Reported]]:
+    """Every run with how its sentences begin."""
+    several = sum(len(method.runs) for method in methods) > 1
+    for method in methods:
+        for run in method.runs:
+            seed = run.results.subject.seed
+            yield (f"{method.name}, seed {seed}: " if several else ""), run

@@ -1,0 +1,208 @@
+"""Figures of what is predicted: by draw, by number of draws, by certainty."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from matplotlib.axes import Axes
+
+from pxsgmcmc import results
+from pxsgmcmc.report.drawing import (
+    DASHED,
+    Curve,
+    Drawing,
+    finished,
+    label_ends,
+    lines,
+    panel,
+    scale,
+    suited_scale,
+)
+from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.svg import MUTED
+from pxsgmcmc.report.words import metric_title, number
+from pxsgmcmc.results import Reliability, Split
+
+
+def prediction_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    """All that the results allow."""
+    yield from _error_by_draw(methods)
+    yield from _by_draws(methods)
+    yield from _by_burn_in(methods)
+    yield from _reliability(methods)
+    yield from _risk_coverage(methods)
+
+
+def _error_by_draw(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    def errors(split: Split | None) -> list[Curve]:
+        found = split.by_draw.get("err", []) if split else []
+        return [Curve(range(1, len(found) + 1), found)]
+
+    def held_out(run: Reported) -> tuple[str, Split]:
+        found = run.results
+        return ("validation", found.validation) if found.validation else ("test", found.test)
+
+    single = _single(methods)
+    axes = panel("draw", "error of each draw alone", room_for_labels=single is not None)
+    if not lines(axes, methods, lambda run: errors(run.results.train), linestyle=DASHED):
+        return
+    said = lines(axes, methods, lambda run: errors(held_out(run)[1]))
+    suited_scale(axes, percent=True)
+    scale(axes, "x", whole=True)
+    names = sorted({held_out(run)[0] for method in methods for run in method.runs})
+    if single:
+        ends = {"train": single.results.train, names[0]: held_out(single)[1]}
+        label_ends(axes, [(s.by_draw["err"][-1], name) for name, s in ends.items() if s.by_draw])
+    yield finished(
+        axes,
+        "error-by-draw",
+        "Error, draw by draw",
+        f"Solid is {' or '.join(names)} data, dashed is training data: a chain that has settled "
+        "runs level, and a gap between the two is over-fitting of single draws.",
+        " ".join(said),
+    )
+
+
+def _by_draws(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    for metric in ("err", "nll", "ece"):
+        title = metric_title(metric)
+        axes = panel("draws averaged", f"test {title}")
+        said = lines(axes, methods, lambda run, m=metric: _points(run.results.by_draws, m))
+        if not said:
+            continue
+        scale(axes, "x", log=axes.get_xlim()[1] > 10.0, whole=True)
+        suited_scale(axes, percent=metric == "err")
+        yield finished(
+            axes,
+            f"by-draws-{metric}",
+            f"{title} against the number of draws",
+            f"The {title} of the first 1, 2, 3, … draws averaged: lower is better, and where the "
+            "line is flat more draws would not help.",
+            " ".join(said),
+        )
+
+
+def _points(found: results.Curve | None, key: str) -> list[Curve]:
+    return [Curve(found.at, found.values[key])] if found and key in found.values else []
+
+
+def _by_burn_in(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    for metric in ("err", "nll"):
+        alone, together = f"individual_{metric}", f"ensemble_{metric}"
+        title, single = metric_title(metric), _single(methods)
+        axes = panel("draws left out", f"test {title}", room_for_labels=single is not None)
+        said = lines(axes, methods, lambda run, k=together: _points(run.results.by_burn_in, k))
+        if not said:
+            continue
+        lines(
+            axes,
+            methods,
+            lambda run, k=alone: _points(run.results.by_burn_in, k),
+            linestyle=DASHED,
+        )
+        scale(axes, "x", whole=True)
+        suited_scale(axes, percent=metric == "err")
+        if single and single.results.by_burn_in:
+            values = single.results.by_burn_in.values
+            names = {"averaged": together, "one alone": alone}
+            label_ends(axes, [(values[k][-1], n) for n, k in names.items() if values.get(k)])
+        yield finished(
+            axes,
+            f"by-burn-in-{metric}",
+            f"{title} against burn-in",
+            "A window of draws, moved along the chain: solid is its average, dashed one of its "
+            "draws alone; where both are flat, leaving out more draws gains nothing.",
+            " ".join(said),
+        )
+
+
+def _reliability(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    single = _single(methods)
+    axes = panel("confidence", "share that is right", square=True)
+    axes.plot([0.0, 1.0], [0.0, 1.0], color=MUTED, linewidth=0.7, linestyle=DASHED)
+    if single and single.results.reliability:
+        _intervals(axes, single.results.reliability, methods[0].colour)
+    said = lines(axes, methods, _bins, average=False)
+    if not said:
+        return
+    for which in "xy":
+        scale(axes, which, percent=True)
+    axes.set(xlim=(-0.01, 1.02), ylim=(-0.01, 1.02))
+    caption = (
+        "On the diagonal the predictions are as certain as they should be: below it they are too "
+        "sure of themselves, above it not sure enough"
+    )
+    if single:
+        caption += "; bars are 95% intervals for the share in a bin, dots grow with its count"
+    yield finished(
+        axes,
+        "reliability",
+        "Reliability",
+        f"{caption}.",
+        " ".join(_calibration_in_words(method) for method in methods),
+    )
+
+
+def _bins(run: Reported) -> list[Curve]:
+    found = run.results.reliability
+    if not found:
+        return []
+    rows = zip(found.count, found.confidence, found.accuracy, strict=True)
+    filled = [(c, a) for n, c, a in rows if n and c is not None and a is not None]
+    return [Curve([c for c, _ in filled], [a for _, a in filled])]
+
+
+def _intervals(axes: Axes, found: Reliability, colour: str) -> None:
+    """Wilson's interval for the accuracy in each bin, and a dot whose area follows the count."""
+    total = max(1, sum(found.count))
+    for n, confidence, accuracy in zip(found.count, found.confidence, found.accuracy, strict=True):
+        if not n or confidence is None or accuracy is None:
+            continue
+        low, high = wilson(accuracy, n)
+        axes.plot([confidence] * 2, [low, high], color=colour, linewidth=0.9, alpha=0.5)
+        size = 6.0 + 60.0 * n / total
+        axes.scatter([confidence], [accuracy], s=size, color=colour, linewidths=0.0, zorder=3)
+
+
+def wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval for a share seen among n (Wilson, 1927).
+
+    Example:
+      >>> [round(end, 3) for end in wilson(0.5, 10)]
+      [0.237, 0.763]
+    """
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return centre - reach, centre + reach
+
+
+def _calibration_in_words(method: Shown) -> str:
+    errors = [run.results.test.metrics.get("ece") for run in method.runs]
+    return f"{method.name}: expected calibration error {number(errors[0])}."
+
+
+def _risk_coverage(methods: Sequence[Shown]) -> Iterator[Drawing]:
+    def curve(run: Reported) -> list[Curve]:
+        found = run.results.risk_coverage
+        return [Curve(found.coverage, found.risk)] if found else []
+
+    axes = panel("share of the data answered, most certain first", "error among them")
+    said = lines(axes, methods, curve)
+    if not said:
+        return
+    for which in "xy":
+        scale(axes, which, percent=True)
+    axes.set_xlim(0.0, 1.0)
+    axes.set_ylim(bottom=0.0)
+    yield finished(
+        axes,
+        "risk-coverage",
+        "Risk and coverage",
+        "How often the model errs if it answers only where it is most certain: the longer the "
+        "line stays low, the better its uncertainty sorts right from wrong.",
+        " ".join(said),
+    )
+
+
+def _single(methods: Sequence[Shown]) -> Reported | None:
+    """The run, if there is only one: its lines can be labelled where they end."""
+    return methods[0].runs[0] if len(methods) == 1 and len(methods[0].runs) == 1 else None

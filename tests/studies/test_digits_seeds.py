@@ -1,0 +1,91 @@
+"""The study over seeds: what it runs is valid, what it writes is what was found."""
+
+import digits_seeds
+import pytest
+from digits_seeds import flags, search_table, variants, variants_table, written
+
+from pxsgmcmc.cli.configs import load_config
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.evaluation.compare import compare
+from pxsgmcmc.results import Results, Split, Subject
+
+FOUND = {"validation_nll": [0.2, 0.21, 0.22], "chains": 40, "points": 36, "over": True}
+CHOSEN = {
+    "SGHMC": {
+        **FOUND,
+        "settings": {"sampler.step_size.peak": 2e-3, "prior.variance": 1.6, "sampler.friction": 25},
+        "tried": {
+            "sampler.step_size.peak": [1e-3, 2e-3, 4e-3],
+            "prior.variance": [0.8, 1.6, 3.2],
+            "sampler.friction": [6.25, 25, 100],
+        },
+        "settled": True,
+        "inside": True,
+    },
+    "PX-SGHMC": {
+        **FOUND,
+        "settings": {"prior.variance": 0.1, "sampler.friction.factors": 4.0},
+        "tried": {"prior.variance": [0.1, 0.2], "sampler.friction.factors": [1.0, 4.0]},
+        "settled": False,
+        "inside": False,
+    },
+}
+
+
+def result(method, settings, seed, nll):
+    subject = Subject(
+        method=method, settings=settings, data="digits", model="mlp", seed=seed, chains=1, draws=20,
+        steps=4000, parameters=10, sampled=10, version="0.1.0",
+    )  # fmt: skip
+    scores = Split(rows=100, metrics={"nll": nll})
+    return Results(subject=subject, train=scores, test=scores)
+
+
+@pytest.mark.parametrize("name", variants(CHOSEN))
+def test_every_variant_is_a_valid_configuration_with_its_seed(name):
+    variant = variants(CHOSEN)[name]
+    config = load_config(variant.config, flags(variant, 6))
+    assert (config.seed, config.threads) == (6, 1)
+    assert config.prior.variance == variant.settings["prior.variance"]
+
+
+def test_the_control_has_the_prior_of_sghmc_and_the_dynamics_of_px():
+    variant = variants(CHOSEN)["px_sghmc_exact"]
+    config = load_config(variant.config, flags(variant, 0))
+    assert config.prior.exact and config.prior.variance == 1.6
+    assert config.sampler.friction.factors == 4.0
+
+
+def test_the_table_of_the_search_says_what_is_inside_and_what_is_not():
+    text = search_table(CHOSEN)
+    assert "| SGHMC | `prior.variance` | 1.6 | 0.8, 1.6, 3.2 |" in text
+    assert (
+        "SGHMC settled after 40 chains" in text
+        and "and met both its neighbours on every axis" in text
+    )
+    assert "PX-SGHMC did not settle" in text and "did not meet both its neighbours" in text
+
+
+def test_each_label_stands_before_the_numbers_of_its_variant():
+    groups = [("a", 0.25), ("b", 0.5)]
+    found = compare(
+        [result("SGHMC", s, seed, nll + 0.01 * seed) for s, nll in groups for seed in (0, 1)],
+        metrics=["test/nll"],
+    )
+    text = variants_table(found, ["first", "second"], {"third": 2})
+    assert "| first | 0.255 ± 0.007 |" in text
+    assert "| second | 0.505 ± 0.007 |" in text
+    assert "2 of the runs of third diverged." in text
+
+
+def test_only_what_is_between_the_marks_changes():
+    page = f"before\n{digits_seeds.BEGIN}\nold\n{digits_seeds.END}\nafter\n"
+    once = written(page, "new")
+    assert once == page.replace("old", "new")
+    assert written(once, "new") == once
+    with pytest.raises(UserError, match="must have a line"):
+        written("no marks", "new")
+
+
+def test_the_page_has_its_marks():
+    written(digits_seeds.PAGE.read_text("utf-8"), "tables")
