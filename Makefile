@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-slow reliability lint format lock clean
+.PHONY: help bench demo toy test test-slow reliability lint format lock clean
 help:            ## say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
 
@@ -15,7 +15,10 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(READY)   ## run the main job on embedded data
+demo: $(READY)   ## SGHMC and PX-SGHMC on digits, with a table and a report; a few minutes
+	@$(BIN)/pxsgmcmc demo
+
+toy: $(READY)    ## the samplers on a toy with 25 modes
 	$(BIN)/python examples/mixture25.py
 
 test: $(READY)   ## the default suite, a few minutes on two cores
@@ -23,6 +26,9 @@ test: $(READY)   ## the default suite, a few minutes on two cores
 
 test-slow: $(READY)  ## the long proofs as well
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+
+bench: $(READY)   ## measure steps side by side and write docs/performance.md (half an hour, alone)
+	$(BIN)/python benchmarks/bench.py
 
 reliability: $(READY)  ## run the long proofs of reliability and write their table into docs/
 	$(BIN)/python benchmarks/reliability.py

@@ -1,11 +1,25 @@
 """Strict JAX for every test: reused keys, silent broadcasting and silent casts are errors."""
 
+import atexit
+import os
+import shutil
+import tempfile
+
 import jax
 import pytest
 
 jax.config.update("jax_debug_key_reuse", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    # JAX is imported, so this is for the processes that tests start: they compile things once, and
+    # leave nothing in the user's own cache.
+    compiled = tempfile.mkdtemp(prefix="pxsgmcmc-compiled-")
+    atexit.register(shutil.rmtree, compiled, ignore_errors=True)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = compiled
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@
 
 Needs the outcome of `digits_search.py`. Every run is `pxsgmcmc run` and `pxsgmcmc evaluate` in a
 process of its own; what is there already is not done again. Beside the chosen settings there are
-the published ones, which nobody tuned to these data, and a control with the exact prior.
+the published ones, which nobody tuned to these data.
 """
 
 import argparse
@@ -48,7 +48,6 @@ def variants(chosen: dict[str, Any]) -> dict[str, Variant]:
     """What is run, by the name of its folder."""
     plain, expanded = (chosen[method]["settings"] for method in ("SGHMC", "PX-SGHMC"))
     base, factors = "sampler.friction.base", "sampler.friction.factors"
-    exact = {"prior.exact": "true", "prior.factors_at": "identity", "prior.factor_variance": 0.1}
     return {
         "sghmc": Variant("SGHMC, searched", "digits/sghmc", plain),
         "px_sghmc": Variant("PX-SGHMC, searched", "digits/px_sghmc", expanded),
@@ -61,11 +60,6 @@ def variants(chosen: dict[str, Any]) -> dict[str, Variant]:
             "PX-SGHMC, published settings",
             "digits/px_sghmc",
             {STEP: 1e-4, VARIANCE: 0.02, base: 100.0, factors: 1.0},
-        ),
-        "px_sghmc_exact": Variant(
-            "PX-SGHMC, exact prior of the searched SGHMC",
-            "digits/px_sghmc",
-            {**expanded, VARIANCE: plain[VARIANCE], **exact},
         ),
     }
 

@@ -84,7 +84,8 @@ def wire(
 
     keys = streams(config.seed, chain)
     init_key, factor_key = jax.random.split(keys.init)
-    make = jax.eval_shape if shapes else lambda function, *args: function(*args)
+    # Jitted: operation by operation, a deep network takes seconds to make.
+    make = jax.eval_shape if shapes else lambda function, *args: jax.jit(function)(*args)
     with _naming("model"):
         example = np.zeros((1, *train[0].shape[1:]), np.float32)
         params = make(model.init, init_key, jnp.asarray(example))

@@ -18,14 +18,9 @@ LONG = ["--chain.draws", "25", "--chain.steps", "200", "--chain.chunk_seconds", 
 
 @pytest.fixture(scope="module")
 def command(tmp_path_factory):
-    """A function that starts `pxsgmcmc ARGUMENTS`; all processes share compiled code."""
+    """A function that starts `pxsgmcmc ARGUMENTS`."""
     folder = tmp_path_factory.mktemp("command")
     (folder / "small.toml").write_text(SMALL)
-    shared = {
-        "JAX_COMPILATION_CACHE_DIR": str(folder / "cache"),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-    }
 
     def start(*arguments, **options):
         return subprocess.Popen(
@@ -33,7 +28,6 @@ def command(tmp_path_factory):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=os.environ | shared,
             cwd=folder,
             **options,
         )

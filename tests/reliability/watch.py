@@ -47,57 +47,74 @@ def network():
 
 
 def unwatched(sampler):
-    """The same loop, with nothing told."""
+    """The same loop keeping the last step's info, which every step reports, and nothing else."""
 
     @partial(jax.jit, donate_argnums=0)
-    def many(state, rows, count, data, keys):
+    def many(state, info, rows, count, data, keys):
+        def body(i, carry):
+            batch = jax.tree.map(lambda x: x[rows[i]], data)
+            key = jax.random.fold_in(keys.noise, carry[0].step)
+            return sampler.step(key, carry[0], batch)
+
+        return jax.lax.fori_loop(0, count, body, (state, info))
+
+    return many
+
+
+def blind(sampler):
+    """The same loop without even that: the compiler leaves out the value of the energy."""
+
+    @partial(jax.jit, donate_argnums=0)
+    def many(state, info, rows, count, data, keys):
         def body(i, state):
             batch = jax.tree.map(lambda x: x[rows[i]], data)
             key = jax.random.fold_in(keys.noise, state.step)
             return sampler.step(key, state, batch)[0]
 
-        return jax.lax.fori_loop(0, count, body, state)
+        return jax.lax.fori_loop(0, count, body, state), info
 
     return many
 
 
-def measure(pairs):
+def measure(rounds):
     """How much longer a chunk takes with the watch."""
     sampler, position, data = network()
     keys = streams(0)
-    advance, bare = Advance(sampler, data, keys, "scan", None, BATCH), unwatched(sampler)
+    advance = Advance(sampler, data, keys, "scan", None, BATCH)
     rows = Batches(keys.batches, data_size=1000, batch_size=BATCH).rows(0, CHUNK)
-    health = Health(10_000)
+    health, none = Health(10_000), px.StepInfo(jnp.zeros(()), jnp.zeros(()))
 
-    states = [jax.tree.map(jnp.copy, sampler.init(position)) for _ in range(2)]
+    def fresh():
+        return jax.tree.map(jnp.copy, sampler.init(position))
 
-    def with_watch():
-        states[0], tally = advance(states[0], empty_tally(), 0, rows)
-        tally, seen = jax.device_get((tally, vitals(states[0])))
+    def with_watch(state):
+        state, tally = advance(state, empty_tally(), 0, rows)
+        tally, seen = jax.device_get((tally, vitals(state)))
         health.check(0, CHUNK, float(tally.energy) / CHUNK, float(tally.step_size), seen)
+        return state
 
-    def without():
-        table = np.zeros((advance.most, BATCH), np.int32)
-        table[:CHUNK] = rows
-        states[1] = bare(states[1], jnp.asarray(table), np.int32(CHUNK), data, keys)
-        jax.block_until_ready(states[1])
+    def without(many):
+        def chunk(state):
+            table = np.zeros((advance.most, BATCH), np.int32)
+            table[:CHUNK] = rows
+            found = many(state, none, jnp.asarray(table), np.int32(CHUNK), data, keys)
+            return jax.block_until_ready(found)[0]
 
-    def seconds(work):
-        began = time.perf_counter()
-        work()
-        return time.perf_counter() - began
+        return chunk
 
-    seconds(with_watch), seconds(without)  # compile
-    times = []
-    for pair in range(pairs):  # each goes first half of the time
-        if pair % 2:
-            times.append((seconds(with_watch), seconds(without)))
-        else:
-            times.append((seconds(without), seconds(with_watch))[::-1])
-    watched, plain = (fastest_quarter(list(kind)) for kind in zip(*times, strict=True))
+    kinds = [with_watch, without(unwatched(sampler)), without(blind(sampler))]
+    states = [kind(fresh()) for kind in kinds]  # compiles
+    times = [[] for _ in kinds]
+    for turn in range(rounds):  # each goes first a third of the time
+        for number in np.roll(range(len(kinds)), turn):
+            began = time.perf_counter()
+            states[number] = kinds[number](states[number])
+            times[number].append(time.perf_counter() - began)
+    watched, plain, unseeing = map(fastest_quarter, times)
     return {
         "cost_percent": round(100 * (watched / plain - 1), 2),
-        "pairs": pairs,
+        "with_energy_percent": round(100 * (watched / unseeing - 1), 2),
+        "pairs": rounds,
         "steps_a_chunk": CHUNK,
         "step_ms": round(1e3 * plain / CHUNK, 3),
     }

@@ -49,13 +49,6 @@ def test_every_variant_is_a_valid_configuration_with_its_seed(name):
     assert config.prior.variance == variant.settings["prior.variance"]
 
 
-def test_the_control_has_the_prior_of_sghmc_and_the_dynamics_of_px():
-    variant = variants(CHOSEN)["px_sghmc_exact"]
-    config = load_config(variant.config, flags(variant, 0))
-    assert config.prior.exact and config.prior.variance == 1.6
-    assert config.sampler.friction.factors == 4.0
-
-
 def test_the_table_of_the_search_says_what_is_inside_and_what_is_not():
     text = search_table(CHOSEN)
     assert "| SGHMC | `prior.variance` | 1.6 | 0.8, 1.6, 3.2 |" in text

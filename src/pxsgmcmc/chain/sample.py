@@ -1,5 +1,6 @@
 """`sample`: check what was asked for, wire one chain, run it."""
 
+import functools
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -129,7 +130,7 @@ def sample(
             "`sampler` must be a function from a factor on the step size to a sampler when "
             "`on_divergence` is 'retry'."
         )
-    build = _always(sampler) if isinstance(sampler, Sampler) else sampler
+    build = _compiled(_always(sampler) if isinstance(sampler, Sampler) else sampler)
     keys = streams(seed, chain)
     batches = Batches(keys.batches, data_size=_data_size(data), batch_size=batch_size)
     data, on_host = _place(data, keep_data)
@@ -179,6 +180,17 @@ def sample(
 
 def _always(sampler: Sampler) -> Callable[[float], Sampler]:
     return lambda scale: sampler
+
+
+def _compiled(build: Callable[[float], Sampler]) -> Callable[[float], Sampler]:
+    """The same samplers with a jitted step, so that choosing an executor and running trace once."""
+
+    @functools.cache
+    def compiled(scale: float) -> Sampler:
+        sampler = build(scale)
+        return Sampler(sampler.init, jax.jit(sampler.step))
+
+    return compiled
 
 
 def _check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:

@@ -61,7 +61,7 @@ def diagnose_run(
             line_points=line_points,
             plane_points=plane_points,
             probes=probes,
-            report=lambda what, done, of: work.tell(_share(what, done / of), what),
+            report=lambda what, done, of: work.tell(share_of_all(what, done / of), what),
         )
     finally:
         work.close()
@@ -69,7 +69,7 @@ def diagnose_run(
     print(f"All numbers are in {directory}/{NAME}")
 
 
-def _share(what: str, share: float) -> float:
+def share_of_all(what: str, share: float) -> float:
     """Of all the work, when a share of one part is done."""
     names = list(_SHARES)
     before = sum(_SHARES[name] for name in names[: names.index(what)])

@@ -17,7 +17,7 @@ from pxsgmcmc.evaluation import artifacts, parts, sets
 from pxsgmcmc.evaluation.detect import detect
 from pxsgmcmc.evaluation.kept import KeptLogits
 from pxsgmcmc.evaluation.load import open_experiment
-from pxsgmcmc.evaluation.progress import work_for
+from pxsgmcmc.evaluation.progress import Work, work_for
 from pxsgmcmc.evaluation.tally import Tally, pool, tally
 from pxsgmcmc.experiment import Experiment
 from pxsgmcmc.metrics import METRICS, uncertainty
@@ -29,7 +29,7 @@ def evaluate(
     *,
     logits: str | Path | None = None,
     settings: list[str] | None = None,
-    progress: bool | Literal["plain"] = False,
+    progress: bool | Literal["plain"] | Work = False,
 ) -> Results:
     """Measure a run on every set its configuration names, and write `results.json` into it.
 
@@ -38,7 +38,7 @@ def evaluate(
       logits: folder to keep the logits of every draw in. When draws have been added, only those
         are evaluated the next time. Without it, they are removed on the way.
       settings: flags over the run's `[evaluate]` section, as ["--evaluate.subset", "500"].
-      progress: show it, on standard error; "plain" for lines even on a terminal.
+      progress: show it, on standard error; "plain" for lines even on a terminal; or who is told.
     """
     opened = open_experiment(directory, settings)
     artifacts.check_writable(opened.path)

@@ -79,12 +79,14 @@ class Bar:
             self._bar.stop()
 
 
-def work_for(label: str, progress: bool | Literal["plain"]) -> Work:
-    """What suits where standard error goes; "plain" asks for lines.
+def work_for(label: str, progress: bool | Literal["plain"] | Work) -> Work:
+    """What suits where standard error goes; "plain" asks for lines, a `Work` is told itself.
 
     Example:
       >>> work_for("evaluate", False).tell(0.5, "nothing is shown")
     """
+    if not isinstance(progress, bool | str):
+        return progress
     if not progress:
         return Silent()
     return Bar(label) if sys.stderr.isatty() and progress != "plain" else Lines(label)

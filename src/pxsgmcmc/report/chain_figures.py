@@ -59,8 +59,8 @@ def _energy(methods: Sequence[Shown]) -> Iterator[Drawing]:
         axes,
         "energy",
         "Energy",
-        "Mean energy in each stretch of steps, estimated on mini-batches: it should fall, then "
-        "stay level; a level that still drifts means the chain is still on its way.",
+        "Mean energy in each stretch of steps, estimated on mini-batches: from wherever it "
+        "starts it should come to a level; one that still drifts means a chain on its way.",
         " ".join(said),
     )
 

@@ -1,0 +1,347 @@
+"""One candidate of the benchmark in a process of its own: it is told how many steps to take.
+
+    python benchmarks/jax_worker.py CANDIDATE [key=value ...]
+
+Prints a JSON line when its first step is done, then answers each number on its input with the
+seconds that so many steps took and the most memory it ever held. `race.py` starts and interleaves
+such processes.
+"""
+
+import time
+
+STARTED = time.perf_counter()
+
+import json  # noqa: E402
+import os  # noqa: E402
+import resource  # noqa: E402
+import sys  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from typing import Any, NamedTuple  # noqa: E402
+
+
+class Setting(NamedTuple):
+    """What a candidate works on; `key=value` on the command line."""
+
+    model: str = "resnet_frn"
+    depth: int = 20
+    width: int = 16
+    size: int = 32  # of the image
+    channels: int = 3
+    batch: int = 256
+    rows: int = 2048  # of data
+    threads: int = 2
+    layers: str = "ours"  # or "xla": convolution and norm as XLA and JAX derive them
+    out: int = 0
+    into: int = 0
+    rank: float = 0.0  # a fraction of the width; 0 is full
+    executor: str = "auto"
+
+
+def read_setting(words: list[str]) -> Setting:
+    """From `key=value` words."""
+    kinds = {name: type(default) for name, default in Setting._field_defaults.items()}
+    pairs = (word.split("=", 1) for word in words)
+    return Setting(**{key: kinds[key](value) for key, value in pairs})
+
+
+class Problem(NamedTuple):
+    """Network, data and energy."""
+
+    params: Any
+    position: Any
+    plan: Any
+    data: tuple[Any, Any]
+    energy: Any
+    apply: Callable
+
+
+def problem(setting: Setting) -> Problem:
+    """Random images; the network as bundled, or with XLA's own convolution and JAX's gradients."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    import pxsgmcmc as px
+    from pxsgmcmc.models import build
+
+    if setting.layers == "xla":
+        use_plain_layers()
+    rng = np.random.default_rng(0)
+    shape = (setting.rows, setting.size, setting.size, setting.channels)
+    data = (
+        jnp.asarray(rng.integers(0, 256, shape, np.uint8)),
+        jnp.asarray(rng.integers(0, 10, setting.rows), jnp.int32),
+    )
+    if setting.model == "mlp":
+        model = build("mlp", widths=(setting.width,) * setting.depth, classes=10)
+    else:
+        model = build(setting.model, depth=setting.depth, width=setting.width, classes=10)
+    params = model.init(jax.random.key(0), jnp.zeros((1, *shape[1:]), jnp.float32))
+
+    def apply(params, x):
+        return model.apply(params, x.astype(jnp.float32) / 128.0 - 1.0)
+
+    plan, position = None, params
+    if setting.out or setting.into:
+        layers = {"input_layer": model.input_layer, "logits_layer": model.logits_layer}
+        rank = setting.rank or None
+        plan = px.plan(params, out=setting.out, into=setting.into, rank=rank, **layers)
+        position = px.expand(params, plan, jax.random.key(1))
+    energy = px.classification(
+        apply, data_size=setting.rows, prior=px.normal(0.2), factor_prior=px.normal(0.5)
+    )
+    return Problem(params, position, plan, data, energy, apply)
+
+
+def use_plain_layers() -> None:
+    """Replace our forms by what anyone would write first: the default path on a CPU."""
+    import jax
+    import jax.numpy as jnp
+
+    from pxsgmcmc.models import layers
+    from pxsgmcmc.models.convolution import by_xla
+
+    def norm(x, scale, bias, threshold, epsilon=1e-6):
+        scale, bias, threshold = (a.reshape(1, 1, 1, -1) for a in (scale, bias, threshold))
+        mean_square = jnp.mean(x * x, axis=(1, 2), keepdims=True)
+        return jnp.maximum(x * jax.lax.rsqrt(mean_square + epsilon) * scale + bias, threshold)
+
+    layers.convolve = lambda x, kernel, stride=1: by_xla(x, kernel, stride)
+    layers.filter_response_norm = norm
+
+
+def chain(name: str, setting: Setting) -> Callable[[int], None]:
+    """One of our samplers as a chain runs it: batches gathered from uint8, noise, the tally."""
+    import jax
+    import jax.numpy as jnp
+
+    import pxsgmcmc as px
+    from pxsgmcmc.chain.batches import Batches
+    from pxsgmcmc.chain.executors import Advance, choose_executor, empty_tally
+    from pxsgmcmc.rng import streams
+
+    parts = problem(setting)
+    friction = parts.plan.groups(base=100.0, factors=1.0) if parts.plan else 100.0
+    settings = {} if name in ("sgld", "psgld") else {"friction": friction}
+    sampler = getattr(px, name)(parts.energy, 1e-6, **settings)
+    keys = streams(0)
+    batches = Batches(keys.batches, data_size=setting.rows, batch_size=setting.batch)
+    state = sampler.init(jax.tree.map(jnp.copy, parts.position))
+    example = jax.tree.map(lambda x: x[: setting.batch], parts.data)
+    executor: Any = setting.executor
+    if executor == "auto":
+        executor = choose_executor(sampler, state, example)
+    advance = Advance(sampler, parts.data, keys, executor, None, setting.batch)
+    taken = 0
+
+    def steps(count: int) -> None:
+        nonlocal state, taken
+        state, tally = advance(state, empty_tally(), taken, batches.rows(taken, count))
+        taken += count
+        jax.block_until_ready((state, tally))
+
+    return steps
+
+
+def floor(setting: Setting) -> Callable[[int], None]:
+    """A plain training step, SGD with momentum by optax, jitted, on one batch that stays."""
+    import jax
+    import optax
+
+    parts = problem(setting)
+    optimiser = optax.sgd(1e-6, momentum=0.9)
+    batch = jax.tree.map(lambda x: x[: setting.batch], parts.data)
+
+    @jax.jit
+    def step(params, memory, batch):
+        loss, gradient = jax.value_and_grad(parts.energy)(params, batch)
+        updates, memory = optimiser.update(gradient, memory, params)
+        return optax.apply_updates(params, updates), memory, loss
+
+    params, memory, loss = parts.params, optimiser.init(parts.params), None
+
+    def steps(count: int) -> None:
+        nonlocal params, memory, loss
+        for _ in range(count):
+            params, memory, loss = step(params, memory, batch)
+        jax.block_until_ready((params, loss))
+
+    return steps
+
+
+def gradient(setting: Setting) -> Callable[[int], None]:
+    """The jitted gradient of the same energy, called bare in a loop."""
+    import jax
+
+    parts = problem(setting)
+    batch = jax.tree.map(lambda x: x[: setting.batch], parts.data)
+    take = jax.jit(jax.value_and_grad(parts.energy))
+
+    def steps(count: int) -> None:
+        for _ in range(count):
+            found = take(parts.position, batch)
+        jax.block_until_ready(found)
+
+    return steps
+
+
+def dispatch(setting: Setting) -> Callable[[int], None]:
+    """A jitted call with the arguments and results of a step that does next to nothing."""
+    import jax
+
+    parts = problem(setting)
+    batch = jax.tree.map(lambda x: x[: setting.batch], parts.data)
+    take = jax.jit(lambda params, batch: jax.tree.map(lambda x: x + 1.0, params))
+    params = parts.position
+
+    def steps(count: int) -> None:
+        nonlocal params
+        for _ in range(count):
+            params = take(params, batch)
+        jax.block_until_ready(params)
+
+    return steps
+
+
+def bare_scan(setting: Setting) -> Callable[[int], None]:
+    """SGHMC steps in one `lax.scan` over the rows of each step, with nothing told."""
+    import jax
+    import jax.numpy as jnp
+
+    import pxsgmcmc as px
+
+    parts = problem(setting)
+    sampler = px.sghmc(parts.energy, 1e-6, friction=100.0)
+    state = sampler.init(parts.position)
+
+    @jax.jit
+    def many(state, rows, data, key):
+        def body(state, row):
+            batch = jax.tree.map(lambda x: x[row], data)
+            state, _ = sampler.step(jax.random.fold_in(key, state.step), state, batch)
+            return state, None
+
+        return jax.lax.scan(body, state, rows)[0]
+
+    def steps(count: int) -> None:
+        nonlocal state
+        rows = (jnp.arange(count * setting.batch, dtype=jnp.int32) * 7) % setting.rows
+        state = many(state, rows.reshape(count, setting.batch), parts.data, jax.random.key(1))
+        jax.block_until_ready(state)
+
+    return steps
+
+
+def blackjax_step(name: str, setting: Setting) -> Callable[[int], None]:
+    """BlackJAX's sampler on the same log density, one gradient a step, jitted."""
+    import blackjax
+    import jax
+
+    parts = problem(setting)
+    batch = jax.tree.map(lambda x: x[: setting.batch], parts.data)
+
+    def log_density_gradient(params, batch):
+        return jax.grad(lambda params: -parts.energy(params, batch))(params)
+
+    if name == "sghmc":
+        kernel = blackjax.sghmc(log_density_gradient, num_integration_steps=1)
+    else:
+        kernel = blackjax.sgld(log_density_gradient)
+    position = kernel.init(parts.params)
+    step = jax.jit(kernel.step)
+    key = jax.random.key(0)
+
+    def steps(count: int) -> None:
+        nonlocal position, key
+        for _ in range(count):
+            key, now = jax.random.split(key)
+            position = step(now, position, batch, 1e-6)
+        jax.block_until_ready(position)
+
+    return steps
+
+
+def prediction(setting: Setting) -> Callable[[int], None]:
+    """So many draws averaged over as many images as there are rows."""
+    import itertools
+
+    import jax
+
+    from pxsgmcmc.predict import predict
+
+    parts = problem(setting)
+    apply = jax.jit(parts.apply)
+
+    def steps(count: int) -> None:
+        draws = itertools.repeat(parts.params, count)
+        predict(apply, draws, parts.data[0], batch_size=setting.batch)
+
+    return steps
+
+
+def one_layer(name: str, setting: Setting) -> Callable[[int], None]:
+    """A convolution, or a norm and swish, with its gradients, alone."""
+    import jax
+    import jax.numpy as jnp
+
+    from pxsgmcmc.models import layers
+
+    if setting.layers == "xla":
+        use_plain_layers()
+    x = jax.random.normal(
+        jax.random.key(0), (setting.batch, setting.size, setting.size, setting.width)
+    )
+    if name == "convolution":
+        function = layers.convolve
+        weights = [jax.random.normal(jax.random.key(1), (3, 3, setting.width, setting.width))]
+    else:
+        function = lambda x, *vectors: layers.swish(layers.filter_response_norm(x, *vectors))  # noqa: E731
+        weights = [jnp.full(setting.width, value) for value in (1.1, 0.1, -0.5)]
+
+    @jax.jit
+    def pass_through(x, weights):
+        y, pull_back = jax.vjp(function, x, *weights)
+        return y, pull_back(y)
+
+    def steps(count: int) -> None:
+        for _ in range(count):
+            jax.block_until_ready(pass_through(x, weights))
+
+    return steps
+
+
+CANDIDATES: dict[str, Callable[[Setting], Callable[[int], None]]] = {
+    "floor": floor,
+    "gradient": gradient,
+    "dispatch": dispatch,
+    "bare_scan": bare_scan,
+    "predict": prediction,
+    "convolution": lambda setting: one_layer("convolution", setting),
+    "norm": lambda setting: one_layer("norm", setting),
+    "blackjax_sgld": lambda setting: blackjax_step("sgld", setting),
+    "blackjax_sghmc": lambda setting: blackjax_step("sghmc", setting),
+    **{
+        name: (lambda setting, name=name: chain(name, setting))
+        for name in ("sgld", "psgld", "sghmc", "sgnht")
+    },
+}
+
+
+def main() -> None:
+    """Serve steps until the input ends."""
+    name, setting = sys.argv[1], read_setting(sys.argv[2:])
+    os.environ["PJRT_NPROC"] = str(setting.threads)
+    steps = CANDIDATES[name](setting)
+    steps(1)
+    print(json.dumps({"ready": name, "first_step_seconds": time.perf_counter() - STARTED}))
+    sys.stdout.flush()
+    for line in sys.stdin:
+        began = time.perf_counter()
+        steps(int(line))
+        seconds = time.perf_counter() - began
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({"seconds": seconds, "peak_mb": peak}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
