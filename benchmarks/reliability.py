@@ -128,8 +128,7 @@ def rows(counts: dict[str, dict]) -> list[tuple[str, str, str]]:
             told(
                 "watch",
                 "{cost_percent}% of a step of {step_ms} ms, {steps_a_chunk} to a chunk, over a "
-                "loop that keeps each step's info; {with_energy_percent}% over one that drops it, "
-                "for which the compiler leaves out the value of the energy",
+                "loop without it; {over_kept_info_percent}% over a loop that keeps the last energy",
             ),
         ),
         (

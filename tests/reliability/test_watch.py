@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).with_name("watch.py")
 
 @pytest.mark.slow
 def test_the_watch_costs_at_most_two_percent_of_a_step():
-    command = [sys.executable, str(PROGRAM), "80"]
+    command = [sys.executable, str(PROGRAM), "40"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     record("watch", **found)
