@@ -261,24 +261,6 @@ def blackjax_step(name: str, setting: Setting) -> Callable[[int], None]:
     return steps
 
 
-def prediction(setting: Setting) -> Callable[[int], None]:
-    """So many draws averaged over as many images as there are rows."""
-    import itertools
-
-    import jax
-
-    from pxsgmcmc.predict import predict
-
-    parts = problem(setting)
-    apply = jax.jit(parts.apply)
-
-    def steps(count: int) -> None:
-        draws = itertools.repeat(parts.params, count)
-        predict(apply, draws, parts.data[0], batch_size=setting.batch)
-
-    return steps
-
-
 def one_layer(name: str, setting: Setting) -> Callable[[int], None]:
     """A convolution, or a norm and swish, with its gradients, alone."""
     import jax
@@ -315,7 +297,6 @@ CANDIDATES: dict[str, Callable[[Setting], Callable[[int], None]]] = {
     "gradient": gradient,
     "dispatch": dispatch,
     "bare_scan": bare_scan,
-    "predict": prediction,
     "convolution": lambda setting: one_layer("convolution", setting),
     "norm": lambda setting: one_layer("norm", setting),
     "blackjax_sgld": lambda setting: blackjax_step("sgld", setting),

@@ -11,8 +11,6 @@ from typing import Literal
 
 import msgspec
 
-FORMAT = 1
-
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What all parts have in common: nothing changes, nothing is misspelt."""

@@ -62,7 +62,7 @@ def test_everything_is_written_as_json(runs, tmp_path):
 
 def test_few_seeds_are_said_to_be_few(runs):
     out = call("compare", *runs[:2], *runs[4:6]).out
-    assert "2 and 2 seeds are too few" in out and "No difference was told apart" in out
+    assert "2 seeds each are too few" in out and "No difference was told apart" in out
     assert "One seed has no standard deviation" in call("compare", runs[0], runs[4]).out
 
 

@@ -109,7 +109,7 @@ def test_two_seeds_each_cannot_tell_and_say_so():
     found = compare(runs("SGHMC", [0.300, 0.301]) + runs("PX", [0.200, 0.201]))
     (d,) = found.differences
     assert d.t < 0.001 and d.permutation == pytest.approx(1 / 3) and not d.told_apart
-    assert any("2 and 2 seeds are too few" in note and "0.33" in note for note in found.notes)
+    assert any("2 seeds each are too few" in note and "0.33" in note for note in found.notes)
 
 
 def test_six_common_seeds_are_compared_pair_by_pair():
@@ -181,10 +181,10 @@ def test_what_cannot_be_compared_is_refused(second, words):
 def test_nothing_and_an_unknown_metric_are_refused():
     with pytest.raises(UserError, match="at least one run"):
         compare([])
-    with pytest.raises(
-        UserError, match="'nlll', which these runs do not all have; known: test/nll"
-    ):
-        compare(runs("A", GOOD), metrics=["nlll"])
+    with pytest.raises(UserError, match=r"'tst/nll', which these .*; did you mean 'test/nll'\?"):
+        compare(runs("A", GOOD), metrics=["tst/nll"])
+    with pytest.raises(UserError, match=r"'accuracy', which these .*; known: test/nll"):
+        compare(runs("A", GOOD), metrics=["accuracy"])
 
 
 def test_a_comparison_is_written_and_read_again():

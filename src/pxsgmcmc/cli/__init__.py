@@ -42,6 +42,7 @@ COMMANDS = {
     "data check": Command("data:check", "check a data set against its hashes"),
     "data corrupt": Command("corrupt:corrupt_set", "write the 19 corruptions of an image set"),
 }
+COMPILING = {"demo", "run", "resume", "predict", "evaluate", "diagnose"}  # with JAX
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -155,28 +156,11 @@ def _call(name: str, arguments: list[str]) -> int:
     args, settings = parsed[0]
     if command.takes_settings:
         settings["settings"] = rest
-    _remember_compilations()
+    if name in COMPILING:
+        from pxsgmcmc.cli.compiled import remember_compilations
+
+        remember_compilations()
     return call(*args, **settings) or 0
-
-
-def _remember_compilations() -> None:
-    """Let JAX keep compiled programs, so that a second start does not compile again.
-
-    JAX reads this when it is imported; a folder or a switch that the user has set stays.
-    """
-    if "jax" in sys.modules or "JAX_COMPILATION_CACHE_DIR" in os.environ:
-        return
-    from pxsgmcmc.data.cache import cache_folder
-
-    folder = cache_folder() / "compiled"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:  # no home, or a full disk: compile each time
-        return
-    if os.access(folder, os.W_OK):
-        os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
-        os.environ.setdefault("JAX_COMPILATION_CACHE_MAX_SIZE", str(1 << 30))
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 
 def _description(call: Callable[..., Any]) -> str:

@@ -33,11 +33,6 @@ def load_config(name: str, settings: list[str] | None = None) -> Config:
     return parse_config(texts[name], settings, name=name)
 
 
-def started_from_python(text: str) -> bool:
-    """Whether the settings kept in a run directory are those of a call of `sample`."""
-    return "[chain]" not in text.splitlines()
-
-
 def check(
     file: Annotated[str, tyro.conf.arg(metavar="FILE")],
     settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import tyro
 
-from pxsgmcmc.evaluation.diagnose import NAME, diagnose
-from pxsgmcmc.evaluation.progress import work_for
 from pxsgmcmc.results import (
     Connectivity,
     Convergence,
@@ -52,6 +50,9 @@ def diagnose_run(
       plane_points: on each side of the plane's grid; 0 leaves the plane out.
       probes: test rows whose probabilities are followed over the draws.
     """
+    from pxsgmcmc.evaluation.diagnose import NAME, diagnose
+    from pxsgmcmc.evaluation.progress import work_for
+
     work = work_for("diagnose", True)
     try:
         found = diagnose(

@@ -12,13 +12,11 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from pxsgmcmc.cli.configs import started_from_python
-from pxsgmcmc.cli.parallel import CONFIG, chain_folders
-from pxsgmcmc.config import Config, parse_config
+from pxsgmcmc.config import Config, parse_config, started_from_python
 from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.store import Run, lock, open_run
 from pxsgmcmc.store import verify as verify_run
-from pxsgmcmc.store.layout import MANIFEST
+from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folders
 
 
 def show(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> None:

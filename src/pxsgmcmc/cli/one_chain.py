@@ -4,15 +4,15 @@ import sys
 from pathlib import Path
 
 from pxsgmcmc import cli
-from pxsgmcmc.cli.parallel import CONFIG, folder_of
 from pxsgmcmc.cli.run import run_one
 from pxsgmcmc.config import read_config
+from pxsgmcmc.store.layout import CONFIG, chain_folder
 
 
 def main(folder: str, number: str) -> int:
     """Run or resume the chain; the exit code is that of `pxsgmcmc run`."""
     config, chain = read_config(Path(folder) / CONFIG), int(number)
-    place = folder_of(Path(folder), chain)
+    place = chain_folder(Path(folder), chain)
     return run_one(config, place, chain=chain, resume=True, progress="plain")
 
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 from pxsgmcmc.config import Config, read_config, write_config
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store import files
+from pxsgmcmc.store.layout import CONFIG, chain_folder
 
-CONFIG = "config.toml"
 MOST_DEATHS = 3  # of one chain, before it is given up
 _WORDS = {0: "done", 2: "input", 3: "diverged", 4: "damaged"}
 
@@ -30,11 +30,6 @@ class Outcome(NamedTuple):
 
     code: int  # exit code of the whole
     summary: str
-
-
-def chain_folders(folder: Path) -> list[Path]:
-    """The run directories of the chains in `folder`; none if it is not made so."""
-    return sorted(path for path in folder.glob("chain-[0-9][0-9][0-9][0-9]") if path.is_dir())
 
 
 def run_chains(config: Config, folder: Path, *, resume: bool) -> Outcome:
@@ -90,14 +85,9 @@ def _claim(config: Config, folder: Path, resume: bool) -> None:
         raise UserError(f"`{folder}` holds a run with other settings: choose another directory.")
     for chain in range(config.chains):
         with files.writing(folder):
-            folder_of(folder, chain).mkdir(parents=True, exist_ok=True)
+            chain_folder(folder, chain).mkdir(parents=True, exist_ok=True)
     if not stored.exists():
         files.write_file(stored, write_config(config).encode())
-
-
-def folder_of(folder: Path, chain: int) -> Path:
-    """The run directory of one chain."""
-    return folder / f"chain-{chain:04}"
 
 
 def _start(folder: Path, chain: int, chains: int) -> subprocess.Popen[bytes]:

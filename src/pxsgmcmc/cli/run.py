@@ -12,11 +12,11 @@ from typing import Annotated, Literal
 
 import tyro
 
-from pxsgmcmc.cli.configs import load_config, started_from_python
-from pxsgmcmc.cli.parallel import CONFIG, chain_folders, run_chains
-from pxsgmcmc.config import Config, parse_config, read_config
+from pxsgmcmc.cli.configs import load_config
+from pxsgmcmc.cli.parallel import run_chains
+from pxsgmcmc.config import Config, parse_config, read_config, started_from_python
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.store.layout import MANIFEST
+from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folders
 
 BEFORE = "Interrupted before the run began\n"
 

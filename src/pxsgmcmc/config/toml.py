@@ -53,6 +53,11 @@ def parse_config(text: str, overrides: list[str] | None = None, name: str = "con
     return check_together(config)
 
 
+def started_from_python(text: str) -> bool:
+    """Whether the settings kept in a run directory are those of a call of `sample`."""
+    return "[chain]" not in text.splitlines()
+
+
 def write_config(config: Config) -> str:
     """The configuration as TOML in which every setting is spelt out; none that are not set."""
     tables = msgspec.to_builtins(config)

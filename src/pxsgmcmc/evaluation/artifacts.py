@@ -14,9 +14,7 @@ _MOST = 1 << 28  # bytes of a result
 
 def chains_in(folder: Path) -> list[Path]:
     """The run directories of several chains in `folder` that have begun; none for a single run."""
-    return sorted(
-        path.parent for path in folder.glob(f"chain-[0-9][0-9][0-9][0-9]/{layout.MANIFEST}")
-    )
+    return [path for path in layout.chain_folders(folder) if (path / layout.MANIFEST).exists()]
 
 
 def check_writable(directory: str | Path) -> None:

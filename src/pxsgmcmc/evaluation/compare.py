@@ -1,5 +1,6 @@
 """Runs side by side: grouped by method, averaged over seeds, differences tested."""
 
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
@@ -201,10 +202,10 @@ def _chosen(rows: list[Row], wanted: list[str] | None) -> list[Row]:
     for word in wanted:
         matching = [row for row in rows if _picks(word, row.key)]
         if not matching:
-            raise UserError(
-                f"`metrics` has {word!r}, which these runs do not all have; known: "
-                f"{', '.join(row.key for row in rows)}."
-            )
+            known = [row.key for row in rows]
+            close = difflib.get_close_matches(word, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}."
+            raise UserError(f"`metrics` has {word!r}, which these runs do not all have; {hint}")
         chosen += [row for row in matching if row not in chosen]
     return chosen
 

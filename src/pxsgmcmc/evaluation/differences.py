@@ -99,7 +99,8 @@ def notes_on_tests(methods: list[Method], tested: list[Difference]) -> list[str]
     for (one, two, paired), least in reach.items():
         if least < LEVEL:
             continue
-        having = f"{one} pairs of seeds" if paired else f"{one} and {two} seeds"
+        unpaired = f"{one} seeds each" if one == two else f"{one} and {two} seeds"
+        having = f"{one} pairs of seeds" if paired else unpaired
         notes.append(
             f"{having} are too few to tell methods apart: the permutation test cannot give less "
             f"than {least:.2g}, whatever the values, and {LEVEL} is asked for."

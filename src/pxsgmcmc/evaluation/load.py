@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from pxsgmcmc.chain.record import from_arrays
-from pxsgmcmc.config import Config, parse_config
+from pxsgmcmc.config import Config, parse_config, started_from_python
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluation import artifacts
 from pxsgmcmc.evaluation.inputs import check_inputs
@@ -109,7 +109,7 @@ def open_experiment(directory: str | Path, settings: list[str] | None = None) ->
 
 
 def _config(run: Run, settings: list[str] | None) -> Config:
-    if "[chain]" not in run.config.splitlines():
+    if started_from_python(run.config):
         raise UserError(
             f"`{run.path}` was started from Python, so its network is not known here: call "
             f"`sample(..., out={str(run.path)!r}, resume=True, apply=...).predict(x)` there."

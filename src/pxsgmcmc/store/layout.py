@@ -33,6 +33,21 @@ def draw_name(number: int) -> str:
     return f"{number:06d}.safetensors"
 
 
+def chain_folder(folder: Path, chain: int) -> Path:
+    """The run directory of one of several chains in `folder`.
+
+    Example:
+      >>> chain_folder(Path("runs"), 3).name
+      'chain-0003'
+    """
+    return folder / f"chain-{chain:04}"
+
+
+def chain_folders(folder: Path) -> list[Path]:
+    """The run directories of several chains in `folder`; none if it is a single run."""
+    return sorted(path for path in folder.glob("chain-[0-9][0-9][0-9][0-9]") if path.is_dir())
+
+
 def draw_number(name: str) -> int | None:
     """The number of the draw that a file name says; None if it says none."""
     return int(name.partition(".")[0]) if _DRAW_NAME.fullmatch(name) else None

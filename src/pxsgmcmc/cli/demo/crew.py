@@ -125,11 +125,8 @@ def work_off(
     from pxsgmcmc.chain.stop import StopWish
 
     waiting, running = list(workers), list[Worker]()
-    with (
-        tempfile.TemporaryDirectory(prefix="pxsgmcmc-", ignore_cleanup_errors=True) as shared,
-        StopWish() as wish,
-    ):
-        environment = _environment(at_once, shared)
+    with StopWish() as wish:
+        environment = _environment(at_once)
         try:
             while (waiting or running) and wish.signal is None:
                 while waiting and len(running) < at_once:
@@ -149,13 +146,9 @@ def work_off(
     return wish.signal if waiting or running else None
 
 
-def _environment(at_once: int, shared: str) -> dict[str, str]:
-    """Of all workers: one thread each, and what one has compiled the next need not."""
-    usual = {
-        "JAX_COMPILATION_CACHE_DIR": shared,
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.5",
-        # On a GPU each would otherwise take most of the memory for itself.
-        "XLA_PYTHON_CLIENT_MEM_FRACTION": f"{0.9 / at_once:.3f}",
-    }
+def _environment(at_once: int) -> dict[str, str]:
+    """Of all workers: one thread each."""
+    # On a GPU each would otherwise take most of the memory for itself.
+    share_of_memory = {"XLA_PYTHON_CLIENT_MEM_FRACTION": f"{0.9 / at_once:.3f}"}
     threads = dict.fromkeys(("PJRT_NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return usual | dict(os.environ) | threads
+    return share_of_memory | dict(os.environ) | threads
