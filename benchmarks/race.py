@@ -5,6 +5,7 @@ median of that over rounds.
 """
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -25,6 +26,7 @@ class Candidate(NamedTuple):
     settings: Mapping[str, Any] = MappingProxyType({})
     program: str = "jax_worker.py"
     python: str = sys.executable
+    environment: Mapping[str, str] = MappingProxyType({})
 
 
 class Worker:
@@ -38,6 +40,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            env=os.environ | candidate.environment,
         )
         self.first_step_seconds = self._answer()["first_step_seconds"]
         self.peak_mb = 0.0

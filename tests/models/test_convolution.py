@@ -7,7 +7,7 @@ import pytest
 
 from pxsgmcmc.models import convolution
 from pxsgmcmc.models.convolution import by_xla, convolve
-from pxsgmcmc.models.layers import filter_response_norm
+from pxsgmcmc.models.layers import filter_response_norm, swish
 
 # batch, height, width, in, out, window, stride
 SHAPES = [
@@ -58,8 +58,17 @@ def test_every_form_of_convolution_equals_xlas(shape, form, monkeypatch):
         close(a, b)
 
 
+# At this size every form is in use: XLA's, rows of blocks, and Winograd's from 32 channels on.
 @pytest.mark.parametrize(
-    "shape", [(20, 32, 32, 16, 16, 3, 1), (20, 32, 32, 16, 32, 3, 2), (20, 8, 8, 64, 64, 3, 1)]
+    "shape",
+    [
+        (20, 32, 32, 16, 16, 3, 1),
+        (20, 32, 32, 16, 32, 3, 2),
+        (20, 16, 16, 32, 32, 3, 1),
+        (20, 16, 16, 32, 48, 3, 1),
+        (20, 8, 8, 64, 64, 3, 1),
+        (20, 9, 8, 64, 64, 3, 1),
+    ],
 )
 def test_convolutions_of_the_size_of_r20_agree(shape):
     x, kernel = image_and_kernel(shape)
@@ -68,6 +77,29 @@ def test_convolutions_of_the_size_of_r20_agree(shape):
     theirs = value_and_gradients(lambda x, kernel: by_xla(x, kernel, stride), x, kernel)
     for a, b in zip(ours, theirs, strict=True):
         close(a, b)
+
+
+def test_even_images_with_many_channels_take_the_form_of_winograd(monkeypatch):
+    taken = []
+    monkeypatch.setattr(convolution.winograd, "convolve", lambda *_: taken.append("w"))
+    monkeypatch.setattr(convolution, "by_xla", lambda *_: taken.append("xla"))
+    for shape in [
+        (20, 16, 16, 32, 32, 3, 1),
+        (20, 9, 16, 32, 32, 3, 1),
+        (20, 16, 16, 16, 32, 3, 1),
+    ]:
+        convolution._forward(*image_and_kernel(shape), 1)
+    assert taken == ["w", "xla", "xla"]
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_winograds_form_loses_nothing_that_matters(dtype):
+    with jax.enable_x64():
+        x, kernel = image_and_kernel((20, 16, 16, 32, 32, 3, 1), dtype)
+        wide = by_xla(x.astype(jnp.float64), kernel.astype(jnp.float64), 1)
+        ours = convolution.winograd.convolve(x, kernel)
+        assert ours.dtype == dtype
+        close(ours, wide, 1e-6 if dtype == jnp.float32 else 1e-14)
 
 
 def test_half_precision_is_summed_in_full(monkeypatch):
@@ -93,6 +125,13 @@ def plain_norm(x, scale, bias, threshold):
     scale, bias, threshold = (a.reshape(1, 1, 1, -1) for a in (scale, bias, threshold))
     mean_square = jnp.mean(x * x, axis=(1, 2), keepdims=True)
     return jnp.maximum(x / jnp.sqrt(mean_square + 1e-6) * scale + bias, threshold)
+
+
+def test_the_written_gradient_of_swish_is_the_derived_one():
+    x = jnp.linspace(-30.0, 30.0, 999)
+    ours, theirs = (value_and_gradients(f, x) for f in (swish, lambda x: x * jax.nn.sigmoid(x)))
+    for a, b in zip(ours, theirs, strict=True):
+        close(a, b)
 
 
 @pytest.mark.parametrize("size", [2, 8, 32])

@@ -18,9 +18,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from pxsgmcmc.models import winograd
 from pxsgmcmc.types import Array
 
-BLOCK_BYTES = 5 << 20  # of rows at a time in the gradient of the kernel
+BLOCK_BYTES = 5 << 19  # of rows at a time in the gradient of the kernel
 SMALL_BYTES = 2 << 20  # of rows in all, up to which the convolution itself is a product of matrices
 
 
@@ -49,10 +50,13 @@ def by_xla(x: Array, kernel: Array, stride: int) -> Array:
 
 
 def _forward(x: Array, kernel: Array, stride: int) -> Array:
-    small = _rows_bytes(x, kernel, stride) <= SMALL_BYTES
-    if not (small and _on_cpu()):
+    if not _on_cpu():
         return by_xla(x, kernel, stride)
-    return _product(x, kernel, stride, _zeros(x, kernel, stride))
+    if _rows_bytes(x, kernel, stride) <= SMALL_BYTES:
+        return _product(x, kernel, stride, _zeros(x, kernel, stride))
+    if winograd.suits(x, kernel, stride):
+        return winograd.convolve(x, kernel)
+    return by_xla(x, kernel, stride)
 
 
 def _keep(x: Array, kernel: Array, stride: int) -> tuple[Array, tuple[Array, Array]]:
@@ -83,6 +87,8 @@ def _product(x: Array, kernel: Array, stride: int, zeros: list[tuple[int, int]])
 def _image_gradient(x: Array, dy: Array, kernel: Array, stride: int) -> Array:
     """The convolution of dy, its pixels `stride` apart, with the kernel turned around."""
     if stride * stride * _rows_bytes(x, kernel, stride) > SMALL_BYTES:
+        if winograd.suits(x, kernel, stride):
+            return winograd.image_gradient(dy, kernel)
         return jax.vjp(lambda x: by_xla(x, kernel, stride), x)[1](dy)[0]
     apart = [(0, 0, 0), (0, 0, stride - 1), (0, 0, stride - 1), (0, 0, 0)]
     dy = jax.lax.pad(dy, jnp.zeros((), dy.dtype), apart)
@@ -135,6 +141,7 @@ def _rows(x: Array, kernel: Array, stride: int, zeros: list[tuple[int, int]]) ->
     """The windows of an image, (batch, height, width, weights of a window)."""
     zero = jnp.zeros((), x.dtype)
     x = jax.lax.pad(x, zero, [(0, 0, 0), *((lo, hi, 0) for lo, hi in zeros), (0, 0, 0)])
+    x = jax.lax.optimization_barrier(x)  # or XLA lays the zeros again for every piece
     height, width = kernel.shape[:2]
     rows, columns = x.shape[1] - height + 1, x.shape[2] - width + 1
     pieces = [

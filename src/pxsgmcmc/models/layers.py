@@ -14,7 +14,19 @@ from flax import nnx
 from pxsgmcmc.models.convolution import convolve
 from pxsgmcmc.types import Array
 
-swish = jax.nn.swish  # x sigmoid(x)
+
+def _swish(x: Array) -> Array:
+    return jax.nn.swish(x)
+
+
+def _swish_gradient(x: Array, dy: Array) -> tuple[Array]:
+    # Without the barrier XLA keeps the sigmoid of every layer until here: a quarter of the memory.
+    s = jax.nn.sigmoid(jax.lax.optimization_barrier(x))
+    return (dy * (s * (1.0 + x * (1.0 - s))),)
+
+
+swish: Any = jax.custom_vjp(_swish)  # x sigmoid(x)
+swish.defvjp(lambda x: (_swish(x), x), _swish_gradient)
 
 ACTIVATIONS = {"swish": swish, "relu": jax.nn.relu, "gelu": jax.nn.gelu, "tanh": jnp.tanh}
 
