@@ -1,29 +1,36 @@
 """Measure steps side by side, hold the ratios against their bars, write docs/performance.md.
 
-    python benchmarks/bench.py [PART ...]     all, or some of: layers r20 others small growth
+    python benchmarks/bench.py [PART ...]     all, or some of: layers r20 others small whole growth
 
 Numbers go to docs/performance.json, part by part, and the tables in the page are made from it.
 Nothing else should run on the machine at that time.
 """
 
 import argparse
+import functools
 import json
-import os
-import platform
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from race import Candidate, Ratio, Times, race, race_together, ratio, spread
+import same_network
+import whole as whole_runs
+from page import as_markdown, bar, judged, machine, table, write_page
+from race import Candidate, Ratio, race, race_together, ratio, spread
 
 ROOT = Path(__file__).parents[1]
-PAGE, NUMBERS = ROOT / "docs" / "performance.md", ROOT / "docs" / "performance.json"
-BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
+NUMBERS = ROOT / "docs" / "performance.json"
 
+# Let the C library keep what a step frees, in huge pages, instead of asking the kernel each time.
+KEEP = {
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1:"
+    "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=100000000000"
+}
 R8 = {"depth": 8, "width": 8, "size": 8, "channels": 1, "batch": 100, "rows": 1000}
 MLP = {"model": "mlp", "depth": 2, "width": 64, "size": 8, "channels": 1, "batch": 100}
+LAYOUTS = ("channels_last", "contiguous")
 C1D1, C2D2 = {"out": 1, "into": 1}, {"out": 2, "into": 2}
 
 
@@ -50,25 +57,34 @@ def r20() -> dict[str, Any]:
         Candidate("PX-SGHMC c=d=1", "sghmc", C1D1),
         Candidate("PX-SGHMC c=d=2", "sghmc", C2D2),
         Candidate("floor, default layers", "floor", {"layers": "xla"}),
-        *pytorch("torch_channels_last", "torch_contiguous"),
+        Candidate("SGHMC, memory kept", "sghmc", environment=KEEP),
+        *pytorch({f"PyTorch eager, {name}": f"torch_plain_{name}" for name in LAYOUTS}),
+        *pytorch({f"PyTorch, norm by hand, {name}": f"torch_{name}" for name in LAYOUTS}),
+        *pytorch({f"PyTorch, by hand, kept, {name}": f"torch_{name}" for name in LAYOUTS}, KEEP),
     ]
-    times = race(candidates, steps=1, rounds=9)
-    found = {"steps": table(times, "floor")}
-    found["bars"] = [
-        bar("SGHMC / floor", times["SGHMC"], times["floor"], 1.03),
-        bar("PX-SGHMC c=d=1 / SGHMC", times["PX-SGHMC c=d=1"], times["SGHMC"], 1.05),
-        bar("PX-SGHMC c=d=2 / SGHMC", times["PX-SGHMC c=d=2"], times["SGHMC"], 1.10),
-        bar("SGHMC / default path", times["SGHMC"], times["floor, default layers"], 0.67),
+    times = race(candidates, steps=1, rounds=11)
+    found: dict[str, Any] = {"steps": table(times, "floor")}
+    px, plain = times["PX-SGHMC c=d=1"], times["SGHMC"]
+    bars = [
+        bar("SGHMC / floor", plain, times["floor"], 1.03),
+        bar("PX-SGHMC c=d=1 / SGHMC", px, plain, 1.05),
+        bar("PX-SGHMC c=d=2 / SGHMC", times["PX-SGHMC c=d=2"], plain, 1.10),
+        bar("SGHMC / default path", plain, times["floor, default layers"], 0.67),
     ]
-    layouts = [times[label] for label in times if label.startswith("torch")]
-    if layouts:
-        best = min(layouts, key=lambda found: statistics.median(found.step_seconds))
-        found["bars"].append(bar("SGHMC / PyTorch, its better layout", times["SGHMC"], best, 1.0))
-    memory = times["PX-SGHMC c=d=1"].peak_mb / times["SGHMC"].peak_mb
-    found["bars"].append(
-        judged("peak memory, PX c=d=1 / SGHMC", Ratio(memory, memory, memory), 1.05)
-    )
-    return found
+    rivals = {
+        "PyTorch eager, its better layout": ("SGHMC", "PyTorch eager, {}"),
+        "the same, norm by hand": ("SGHMC", "PyTorch, norm by hand, {}"),
+        "the same, memory kept by both": ("SGHMC, memory kept", "PyTorch, by hand, kept, {}"),
+    }
+    for what, (ours, label) in rivals.items():
+        layouts = [times[label.format(name)] for name in LAYOUTS if label.format(name) in times]
+        if layouts:
+            best = min(layouts, key=lambda found: statistics.median(found.step_seconds))
+            bars.append(bar(f"SGHMC / {what}", times[ours], best, 1.0))
+    memory = px.peak_mb / plain.peak_mb
+    peaks = Ratio(memory, memory, memory)
+    bars.append(judged("peak memory while stepping, PX c=d=1 / SGHMC", peaks, 1.05))
+    return found | {"bars": bars}
 
 
 def others() -> dict[str, Any]:
@@ -85,7 +101,13 @@ def others() -> dict[str, Any]:
         [
             Candidate("BlackJAX SGLD, default layers", "blackjax_sgld", plain),
             Candidate("BlackJAX SGHMC, default layers", "blackjax_sghmc", plain),
-            *pytorch("torch_compile", "posteriors_sgld", "posteriors_sghmc"),
+            *pytorch(
+                {
+                    "PyTorch, compiled": "torch_compile",
+                    "posteriors SGLD": "posteriors_sgld",
+                    "posteriors SGHMC": "posteriors_sghmc",
+                }
+            ),
         ],
     ]
     rows = []
@@ -146,102 +168,68 @@ def growth() -> dict[str, Any]:
     return {"steps": rows}
 
 
+def whole() -> dict[str, Any]:
+    """Whole runs: starting, what a cycle loses, committing, predicting."""
+    found = whole_runs.measure()
+    warm = spread(found["warm_start_seconds"])
+    lost = spread([100.0 * share for share in found["lost"]])
+    rows = {
+        "R20, process to first step, nothing compiled yet": f"{found['cold_start_seconds']:.1f} s",
+        "R20, process to first step, compiled before": f"{warm} s",
+        "R8, a cycle of 5,000 steps": f"{found['cycle_seconds']:.1f} s",
+        **{
+            f"committing a draw of {commit['draw_mb']:.2f} MB": f"{commit['commit_ms']:.1f} ms"
+            for commit in found["commit"]
+        },
+        **{
+            f"{net.upper()}, images x draws predicted a second": f"{rate:,.0f}"
+            for net, rate in found["predict"].items()
+        },
+    }
+    return {
+        "runs": [{"what": what, "found": text} for what, text in rows.items()],
+        "bars": [
+            judged("R20, second start to first step, s", warm, 3.0),
+            judged("R8, lost over a cycle of 5,000 steps, %", lost, 0.5),
+        ],
+    }
+
+
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "layers": layers,
     "r20": r20,
     "others": others,
     "small": small,
+    "whole": whole,
     "growth": growth,
 }
 
 
-def pytorch(*names: str) -> list[Candidate]:
-    """PyTorch candidates, in an environment of their own; none where it cannot be made."""
+@functools.cache
+def python_with_torch() -> str | None:
+    """The interpreter that has PyTorch, once its network is known to be ours."""
     try:
         from torch_environment import python_of
 
         python = str(python_of(ROOT / ".bench-venv"))
     except Exception as error:
         print(f"  PyTorch is not measured: {error}")
+        return None
+    print(f"  PyTorch has the same network, to {same_network.check(python)}", flush=True)
+    return python
+
+
+def pytorch(
+    names: Mapping[str, str], environment: Mapping[str, str] | None = None
+) -> list[Candidate]:
+    """PyTorch candidates by label, in an environment of their own; none where it is not there."""
+    python = python_with_torch()
+    if python is None:
         return []
-    return [Candidate(name, name, program="torch_worker.py", python=python) for name in names]
-
-
-def table(times: dict[str, Times], reference: str) -> list[dict[str, Any]]:
-    """A row a candidate: its step, its ratio to the reference, first step and memory."""
     return [
-        {
-            "candidate": label,
-            "step_ms": round(1e3 * statistics.median(found.step_seconds), 3),
-            "ratio": ratio(found.step_seconds, times[reference].step_seconds)._asdict(),
-            "first_step_seconds": round(found.first_step_seconds, 1),
-            "peak_mb": round(found.peak_mb),
-        }
-        for label, found in times.items()
+        Candidate(label, name, {}, "torch_worker.py", python, environment or {})
+        for label, name in names.items()
     ]
-
-
-def bar(what: str, above: Times, below: Times, most: float) -> dict[str, Any]:
-    """A ratio of steps against the most it may be."""
-    return judged(what, ratio(above.step_seconds, below.step_seconds), most)
-
-
-def judged(what: str, found: Ratio, limit: float, at_least: bool = False) -> dict[str, Any]:
-    """A ratio against its bar."""
-    reached = found.median >= limit if at_least else found.median <= limit
-    sign = ">=" if at_least else "<="
-    return {"what": what, "bar": f"{sign} {limit:g}", "found": found._asdict(), "reached": reached}
-
-
-def machine() -> str:
-    """What it was measured on."""
-    import jax
-
-    names = [
-        line.split(":")[1].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
-    cores = len(os.sched_getaffinity(0))
-    return (
-        f"{names[0] if names else platform.machine()}, {cores} cores, {platform.system()}, "
-        f"Python {platform.python_version()}, JAX {jax.__version__}"
-    )
-
-
-def as_markdown(numbers: dict[str, Any]) -> str:
-    """All tables."""
-    lines = [f"Measured on {numbers['machine']}.", ""]
-    bars = [row for part in PARTS for row in numbers.get(part, {}).get("bars", [])]
-    if bars:
-        lines += ["| what | bar | median (quartiles) | |", "|---|---|---|---|"]
-        for row in bars:
-            word = "reached" if row["reached"] else "**missed**"
-            lines.append(f"| {row['what']} | {row['bar']} | {Ratio(**row['found'])} | {word} |")
-        lines.append("")
-    for part, measure in PARTS.items():
-        for name, rows in numbers.get(part, {}).items():
-            if name == "bars":
-                continue
-            title = (measure.__doc__ or "").split("\n")[0].rstrip(".")
-            lines += [f"**{title}**" + (f" ({name})" if name != "steps" else ""), ""]
-            lines += ["| | step, ms | ratio | first step, s | peak, MB |"]
-            lines += ["|---|---|---|---|---|"]
-            lines += [
-                f"| {row['candidate']} | {row['step_ms']:,.3g} | {Ratio(**row['ratio'])} | "
-                f"{row['first_step_seconds']} | {row['peak_mb']} |"
-                for row in rows
-            ]
-            lines.append("")
-    return "\n".join(lines)
-
-
-def write_page(numbers: dict[str, Any]) -> None:
-    """Put the tables between their marks."""
-    text = PAGE.read_text("utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{as_markdown(numbers)}\n{END}{after}", "utf-8")
 
 
 def main() -> None:
@@ -257,8 +245,8 @@ def main() -> None:
         print(part, flush=True)
         numbers[part] = PARTS[part]()
         NUMBERS.write_text(json.dumps(numbers, indent=1) + "\n", "utf-8")
-        write_page(numbers)
-    print(as_markdown(numbers))
+        write_page(numbers, PARTS)
+    print(as_markdown(numbers, PARTS))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Run the proofs of reliability at their full counts and write the table in docs/reliability.md.
 
-    python benchmarks/reliability.py                   all proofs, about half an hour on two cores
+    python benchmarks/reliability.py                   all proofs, a quarter of an hour on two cores
     python benchmarks/reliability.py --from FOLDER     the table alone, from counts left there
 
 Each proof is a slow test that leaves its counts as a JSON file in $PXSGMCMC_PROOF_DIR.

@@ -1,11 +1,11 @@
-# ruff: noqa: D102, E402 - methods that PyTorch names explain themselves; the clock starts first
+# ruff: noqa: E402 - the clock starts first
 """A step of R20-FRN-Swish in PyTorch, timed on request: what a user would run instead of ours.
 
     python torch_worker.py CANDIDATE [key=value ...]        see CANDIDATES and SETTINGS
     python torch_worker.py check FILE.npz [key=value ...]   is it the same network?
 
 A candidate takes one step and prints a line of JSON; then it answers each number on its input with
-the seconds that so many steps took and the most memory it ever held.
+the seconds that so many steps took and the most memory it held while stepping.
 """
 
 import time
@@ -13,137 +13,21 @@ import time
 STARTED = time.perf_counter()
 
 import json
-import math
-import resource
 import sys
 import warnings
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
 import torch
+from memory import forget_peak, peak_mb
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch_network import CLASSES, Norm, resnet
 
 SETTINGS = {"depth": 20, "width": 16, "batch": 256, "size": 32, "channels": 3, "threads": 2}
-CLASSES, NUM_DATA, EPSILON = 10, 50_000, 1e-6
+NUM_DATA = 50_000
 R20_PARAMETERS = 274_042
-
-
-def column(vector: Tensor) -> Tensor:
-    return vector.view(1, -1, 1, 1)
-
-
-def plain_norm(x: Tensor, scale: Tensor, bias: Tensor, threshold: Tensor) -> Tensor:
-    """max(scale x / sqrt(mean over pixels of x^2 + epsilon) + bias, threshold)."""
-    inverse = torch.rsqrt(x.square().mean((2, 3), keepdim=True) + EPSILON)
-    above = torch.relu(x * (inverse * column(scale)) + column(bias - threshold))
-    return above + column(threshold)
-
-
-class FilterResponseNorm(torch.autograd.Function):
-    """The norm with its gradient written out; PyTorch's own takes much longer."""
-
-    @staticmethod
-    def forward(x, scale, bias, threshold):
-        if x.is_contiguous():
-            mean_square = torch.linalg.vector_norm(x, dim=(2, 3), keepdim=True).square_()
-            mean_square.div_(x.shape[2] * x.shape[3])
-        else:  # with the channels last that norm is slow
-            mean_square = x.square().mean((2, 3), keepdim=True)
-        inverse = mean_square.add_(EPSILON).rsqrt_()
-        above = torch.addcmul(column(bias - threshold), x, inverse * column(scale)).relu_()
-        return above + column(threshold), above, inverse
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        x, scale, _, _ = inputs
-        _, above, inverse = output
-        ctx.mark_non_differentiable(above, inverse)
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(x, scale, above, inverse)
-
-    @staticmethod
-    @torch.no_grad()  # torch.func records this pass too, and in-place updates in it would leak
-    def backward(ctx, dy, *_):
-        x, scale, above, inverse = ctx.saved_tensors
-        gain = inverse * column(scale)
-        dz = torch.ops.aten.threshold_backward(dy, above, 0)
-        by_image = (x * dz).sum((2, 3), keepdim=True).mul_(inverse)
-        dbias, total = (d.sum((2, 3)).sum(0) for d in (dz, dy))
-        pull = (gain * inverse).mul_(by_image)
-        dx = dz.mul_(gain).addcmul_(x, pull, value=-1 / (x.shape[2] * x.shape[3]))
-        return dx, by_image.sum((0, 2, 3)), dbias, total - dbias
-
-
-class Norm(nn.Module):
-    """The norm in the form that suits: a compiler does better with the plain one."""
-
-    def __init__(self, channels: int):
-        super().__init__()
-        self.scale = nn.Parameter(torch.ones(channels))
-        self.bias = nn.Parameter(torch.zeros(channels))
-        self.threshold = nn.Parameter(torch.zeros(channels))
-
-    def forward(self, x: Tensor) -> Tensor:
-        if torch.compiler.is_compiling():
-            return plain_norm(x, self.scale, self.bias, self.threshold)
-        return FilterResponseNorm.apply(x, self.scale, self.bias, self.threshold)[0]
-
-
-class Conv(nn.Conv2d):
-    """Zeros around the image as TensorFlow and JAX put them: the odd one goes after it."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        stride, window = self.stride[0], self.kernel_size[0]
-        if window == 1 and self.in_channels < 8:
-            # oneDNN writes past a buffer here: wrong gradients or a crash (its issue 6035).
-            x, stride = x[:, :, ::stride, ::stride], 1
-        zeros = max((math.ceil(x.shape[2] / stride) - 1) * stride + window - x.shape[2], 0)
-        before, after = zeros // 2, zeros - zeros // 2
-        if before != after:
-            x, before = F.pad(x, (before, after, before, after)), 0
-        return F.conv2d(x, self.weight, self.bias, stride, before)
-
-
-class ConvNorm(nn.Sequential):
-    """A convolution and the norm behind it."""
-
-    def __init__(self, inputs: int, outputs: int, window: int, stride: int = 1):
-        super().__init__()
-        self.conv = Conv(inputs, outputs, window, stride)
-        self.norm = Norm(outputs)
-
-
-class Block(nn.Module):
-    """Two convolutions and a way around them."""
-
-    def __init__(self, inputs: int, outputs: int, stride: int):
-        super().__init__()
-        self.conv1, self.norm1 = Conv(inputs, outputs, 3, stride), Norm(outputs)
-        self.conv2, self.norm2 = Conv(outputs, outputs, 3), Norm(outputs)
-        self.shortcut = ConvNorm(inputs, outputs, 1, stride) if inputs != outputs else None
-
-    def forward(self, x: Tensor) -> Tensor:
-        around = x if self.shortcut is None else self.shortcut(x)
-        return F.silu(self.norm2(self.conv2(F.silu(self.norm1(self.conv1(x))))) + around)
-
-
-def resnet(depth: int, width: int, channels: int) -> nn.Sequential:
-    """The network of pxsgmcmc.models.resnet, with the same names."""
-    layers: dict[str, nn.Module] = {"stem": ConvNorm(channels, width, 3), "swish": nn.SiLU()}
-    inputs = width
-    for stage, outputs in enumerate((width, 2 * width, 4 * width), 1):
-        stride = 1 if stage == 1 else 2
-        blocks = {"block1": Block(inputs, outputs, stride)}
-        for number in range(2, (depth - 2) // 6 + 1):
-            blocks[f"block{number}"] = Block(outputs, outputs, 1)
-        layers[f"stage{stage}"] = nn.Sequential(OrderedDict(blocks))
-        inputs = outputs
-    layers["mean"], layers["flat"] = nn.AdaptiveAvgPool2d(1), nn.Flatten()
-    layers["head"] = nn.Linear(inputs, CLASSES)
-    return nn.Sequential(OrderedDict(layers))
 
 
 def training(network: nn.Module, batch: tuple, *, compiled: bool = False) -> Callable[[], object]:
@@ -180,6 +64,8 @@ def sampling(name: str, network: nn.Module, batch: tuple) -> Callable[[], object
 
 
 CANDIDATES = {
+    "torch_plain_channels_last": training,
+    "torch_plain_contiguous": training,
     "torch_channels_last": training,
     "torch_contiguous": training,
     "torch_compile": partial(training, compiled=True),
@@ -191,7 +77,8 @@ CANDIDATES = {
 def prepare(name: str, setting: dict[str, int]) -> tuple[nn.Module, tuple[Tensor, Tensor]]:
     """The network and a batch of random images that stays."""
     torch.manual_seed(0)
-    layout = torch.contiguous_format if name == "torch_contiguous" else torch.channels_last
+    Norm.written = "plain" not in name
+    layout = torch.contiguous_format if "contiguous" in name else torch.channels_last
     network = resnet(setting["depth"], setting["width"], setting["channels"])
     shape = (setting["batch"], setting["channels"], setting["size"], setting["size"])
     images = torch.randn(shape).to(memory_format=layout)
@@ -244,13 +131,13 @@ def serve(name: str, setting: dict[str, int]) -> None:
     first = time.perf_counter() - STARTED
     ready = {"ready": name, "first_step_seconds": first, "parameters": parameters}
     print(json.dumps(ready), flush=True)
+    forget_peak()
     for line in sys.stdin:
         began = time.perf_counter()
         for _ in range(int(line)):
             step()
         seconds = time.perf_counter() - began
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps({"seconds": seconds, "peak_mb": peak}), flush=True)
+        print(json.dumps({"seconds": seconds, "peak_mb": peak_mb()}), flush=True)
 
 
 def main() -> None:
