@@ -5,11 +5,16 @@ step t takes its places t B to (t + 1) B. Nothing has to be saved: a step's rows
 number alone, and the end of a cycle does not touch the stream.
 """
 
+from functools import partial
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from pxsgmcmc.errors import UserError, check_count
-from pxsgmcmc.types import Key
+from pxsgmcmc.types import Array, Key
+
+SHUFFLED_TOGETHER = 1 << 17  # rows
 
 
 class Batches:
@@ -36,26 +41,40 @@ class Batches:
             )
         self.data_size, self.batch_size = data_size, batch_size
         self._key = key
-        self._epochs: dict[int, np.ndarray] = {}
+        # Epochs of small data are shuffled many at a time: a call costs as much as the work.
+        self._together = max(1, min(64, SHUFFLED_TOGETHER // data_size))
+        self._block, self._orders = -1, np.empty((0, 0), np.int32)
 
     def rows(self, first: int, count: int) -> np.ndarray:
         """Rows of the steps `first` to `first + count`: (count, batch_size) int32."""
         if self.batch_size == self.data_size:  # all the data, in their own order
             whole = np.arange(self.data_size, dtype=np.int32)
             return np.tile(whole, (count, 1))
-        places = np.arange(first * self.batch_size, (first + count) * self.batch_size)
-        epochs, offsets = places // self.data_size, places % self.data_size
-        rows = np.empty(len(places), np.int32)
-        for epoch in range(epochs[0], epochs[-1] + 1) if count else ():
-            chosen = epochs == epoch
-            rows[chosen] = self._epoch(epoch)[offsets[chosen]]
+        rows = np.empty(count * self.batch_size, np.int32)
+        place, filled = first * self.batch_size, 0
+        while filled < len(rows):
+            epoch, offset = divmod(place + filled, self.data_size)
+            piece = self._epoch(epoch)[offset : offset + len(rows) - filled]
+            rows[filled : filled + len(piece)] = piece
+            filled += len(piece)
         return rows.reshape(count, self.batch_size)
 
     def _epoch(self, epoch: int) -> np.ndarray:
-        if epoch not in self._epochs:
-            while len(self._epochs) > 3:  # a chunk rarely spans more
-                del self._epochs[min(self._epochs)]
-            key = jax.random.fold_in(self._key, epoch)
-            order = jax.random.permutation(key, self.data_size)
-            self._epochs[epoch] = np.asarray(order, np.int32)
-        return self._epochs[epoch]
+        block = epoch // self._together
+        if block != self._block:
+            numbers = np.arange(block * self._together, (block + 1) * self._together)
+            self._block, self._orders = (
+                block,
+                np.asarray(_orders(self._key, numbers, self.data_size)),
+            )
+        return self._orders[epoch % self._together]
+
+
+@partial(jax.jit, static_argnums=2)
+def _orders(key: Key, epochs: Array, size: int) -> Array:
+    """A permutation for each epoch: (epochs, size) int32."""
+
+    def order(epoch: Array) -> Array:
+        return jax.random.permutation(jax.random.fold_in(key, epoch), size)
+
+    return jax.vmap(order)(epochs).astype(jnp.int32)
