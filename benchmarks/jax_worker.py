@@ -114,8 +114,8 @@ def dispatch(setting: Setting) -> Callable[[int], None]:
     return steps
 
 
-def bare_scan(setting: Setting) -> Callable[[int], None]:
-    """SGHMC steps in one `lax.scan` over the rows of each step, with nothing told."""
+def bare_scan(setting: Setting, told: bool = False) -> Callable[[int], None]:
+    """SGHMC steps in one `lax.scan` over the rows of each step; their energies if told."""
     import jax
     import jax.numpy as jnp
 
@@ -129,16 +129,17 @@ def bare_scan(setting: Setting) -> Callable[[int], None]:
     def many(state, rows, data, key):
         def body(state, row):
             batch = jax.tree.map(lambda x: x[row], data)
-            state, _ = sampler.step(jax.random.fold_in(key, state.step), state, batch)
-            return state, None
+            state, info = sampler.step(jax.random.fold_in(key, state.step), state, batch)
+            return state, info.energy if told else None
 
-        return jax.lax.scan(body, state, rows)[0]
+        return jax.lax.scan(body, state, rows)
 
     def steps(count: int) -> None:
         nonlocal state
         rows = (jnp.arange(count * setting.batch, dtype=jnp.int32) * 7) % setting.rows
-        state = many(state, rows.reshape(count, setting.batch), parts.data, jax.random.key(1))
-        jax.block_until_ready(state)
+        rows = rows.reshape(count, setting.batch)
+        state, energies = many(state, rows, parts.data, jax.random.key(1))
+        jax.block_until_ready((state, energies))
 
     return steps
 
@@ -208,6 +209,7 @@ CANDIDATES: dict[str, Callable[[Setting], Callable[[int], None]]] = {
     "gradient": gradient,
     "dispatch": dispatch,
     "bare_scan": bare_scan,
+    "bare_scan_energies": lambda setting: bare_scan(setting, told=True),
     "convolution": lambda setting: one_layer("convolution", setting),
     "norm": lambda setting: one_layer("norm", setting),
     "blackjax_sgld": lambda setting: blackjax_step("sgld", setting),
@@ -223,11 +225,13 @@ def main() -> None:
     """Serve steps until the input ends."""
     name, setting = sys.argv[1], read_setting(sys.argv[2:])
     os.environ["PJRT_NPROC"] = str(setting.threads)
+    if setting.core >= 0:
+        os.sched_setaffinity(0, {setting.core})
     steps = CANDIDATES[name](setting)
     steps(1)
-    print(json.dumps({"ready": name, "first_step_seconds": time.perf_counter() - STARTED}))
-    sys.stdout.flush()
-    forget_peak()
+    first = time.perf_counter() - STARTED
+    ready = {"ready": name, "first_step_seconds": first, "idle_mb": forget_peak()}
+    print(json.dumps(ready), flush=True)
     for line in sys.stdin:
         began = time.perf_counter()
         steps(int(line))

@@ -15,6 +15,7 @@ class Setting(NamedTuple):
     batch: int = 256
     rows: int = 2048  # of data
     threads: int = 2
+    core: int = -1  # to stay on; -1 is any
     layers: str = "ours"  # or "xla": convolution and norm as XLA and JAX derive them
     out: int = 0
     into: int = 0

@@ -42,7 +42,8 @@ class Worker:
             text=True,
             env=os.environ | candidate.environment,
         )
-        self.first_step_seconds = self._answer()["first_step_seconds"]
+        ready = self._answer()
+        self.first_step_seconds, self.idle_mb = ready["first_step_seconds"], ready["idle_mb"]
         self.peak_mb = 0.0
 
     def __enter__(self) -> "Worker":
@@ -78,7 +79,8 @@ class Times(NamedTuple):
 
     step_seconds: list[float]  # one a round
     first_step_seconds: float  # from the start of its process
-    peak_mb: float
+    peak_mb: float  # while it took steps
+    idle_mb: float  # before them
 
 
 def race(candidates: Sequence[Candidate], *, steps: int, rounds: int) -> dict[str, Times]:
@@ -97,7 +99,9 @@ def race(candidates: Sequence[Candidate], *, steps: int, rounds: int) -> dict[st
                 if number >= 0:
                     seconds[worker.label].append(took)
         return {
-            worker.label: Times(seconds[worker.label], worker.first_step_seconds, worker.peak_mb)
+            worker.label: Times(
+                seconds[worker.label], worker.first_step_seconds, worker.peak_mb, worker.idle_mb
+            )
             for worker in workers
         }
 

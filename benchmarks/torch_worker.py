@@ -130,8 +130,7 @@ def serve(name: str, setting: dict[str, int]) -> None:
     step()
     first = time.perf_counter() - STARTED
     ready = {"ready": name, "first_step_seconds": first, "parameters": parameters}
-    print(json.dumps(ready), flush=True)
-    forget_peak()
+    print(json.dumps(ready | {"idle_mb": forget_peak()}), flush=True)
     for line in sys.stdin:
         began = time.perf_counter()
         for _ in range(int(line)):

@@ -30,6 +30,15 @@ def test_rows_depend_on_the_step_alone():
     assert np.concatenate([pieces.rows(i, 1) for i in range(40)]).tolist() == whole.tolist()
 
 
+def test_epochs_shuffled_together_are_those_shuffled_one_by_one(monkeypatch):
+    key = jax.random.key(5)
+    together = Batches(key, data_size=10, batch_size=5).rows(0, 400)  # 200 epochs, 64 at a time
+    monkeypatch.setattr("pxsgmcmc.chain.batches.SHUFFLED_TOGETHER", 1)
+    assert (Batches(key, data_size=10, batch_size=5).rows(0, 400) == together).all()
+    epoch = jax.random.permutation(jax.random.fold_in(key, 130), 10)
+    assert together[260:262].ravel().tolist() == epoch.tolist()
+
+
 def test_no_steps_have_no_rows():
     assert Batches(jax.random.key(0), data_size=4, batch_size=2).rows(5, 0).shape == (0, 2)
 

@@ -31,6 +31,11 @@ def test_a_configuration_is_read_into_structs():
     assert config.model.widths == (8,) and config.chain.every == 3 and config.threads == 2
 
 
+def test_threads_are_two_for_one_chain_and_one_each_for_several():
+    flags = [[], ["--chains", "3"], ["--chains", "3", "--threads", "4"]]
+    assert [parse_config(SMALL, flag).threads for flag in flags] == [2, 1, 4]
+
+
 def test_whole_numbers_serve_as_numbers_but_not_the_other_way_round():
     assert parse_config(SMALL, ["--sampler.temperature", "2"]).sampler.temperature == 2
     with pytest.raises(UserError, match=r"`chain\.draws` must be a whole number"):

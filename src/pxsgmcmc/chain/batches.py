@@ -5,6 +5,7 @@ step t takes its places t B to (t + 1) B. Nothing has to be saved: a step's rows
 number alone, and the end of a cycle does not touch the stream.
 """
 
+import math
 from functools import partial
 
 import jax
@@ -62,19 +63,31 @@ class Batches:
     def _epoch(self, epoch: int) -> np.ndarray:
         block = epoch // self._together
         if block != self._block:
-            numbers = np.arange(block * self._together, (block + 1) * self._together)
-            self._block, self._orders = (
-                block,
-                np.asarray(_orders(self._key, numbers, self.data_size)),
-            )
+            epochs = np.arange(block * self._together, (block + 1) * self._together)
+            bits = np.asarray(_random_bits(self._key, epochs, self.data_size))
+            self._orders = np.stack([_sorted_by(rounds) for rounds in bits])
+            self._block = block
         return self._orders[epoch % self._together]
 
 
 @partial(jax.jit, static_argnums=2)
-def _orders(key: Key, epochs: Array, size: int) -> Array:
-    """A permutation for each epoch: (epochs, size) int32."""
+def _random_bits(key: Key, epochs: Array, size: int) -> Array:
+    """For each epoch, (rounds, size) uint32 to sort by; two rounds where one would have ties."""
+    rounds = math.ceil(3 * math.log(size) / math.log(2**32 - 1)) if size > 1 else 1
 
-    def order(epoch: Array) -> Array:
-        return jax.random.permutation(jax.random.fold_in(key, epoch), size)
+    def bits(epoch: Array) -> Array:
+        left, drawn = jax.random.fold_in(key, epoch), []
+        for _ in range(rounds):
+            left, now = jax.random.split(left)
+            drawn.append(jax.random.bits(now, (size,)))
+        return jnp.stack(drawn)
 
-    return jax.vmap(order)(epochs).astype(jnp.int32)
+    return jax.vmap(bits)(epochs)
+
+
+def _sorted_by(rounds: np.ndarray) -> np.ndarray:
+    """The order that `jax.random.permutation` finds; NumPy sorts ten times as fast as XLA."""
+    order = np.arange(rounds.shape[1], dtype=np.int32)
+    for bits in rounds:
+        order = order[np.argsort(bits, kind="stable")]
+    return order

@@ -272,8 +272,9 @@ class Config(Section):
     Attributes:
       seed: of everything random.
       chains: independent chains, each a process of its own.
-      threads: of XLA for each chain on a CPU. The last bits of a draw depend on it, so it is not
-        taken from the machine; more than two pay off for large networks on many cores.
+      threads: of XLA for each chain on a CPU; unless given, 2 for one chain, 1 each for several,
+        which then do most together. The last bits of a draw depend on it, so it is not taken from
+        the machine; more than two pay off for large networks on many cores.
     """
 
     data: Data
@@ -285,4 +286,4 @@ class Config(Section):
     evaluate: Evaluate = Evaluate()
     seed: Count = 0
     chains: UpTo1000 = 1
-    threads: UpTo1000 = 2
+    threads: UpTo1000 | None = None  # a number once the configuration is read

@@ -50,6 +50,8 @@ def parse_config(text: str, overrides: list[str] | None = None, name: str = "con
         config = msgspec.convert(tables, Config, strict=True)
     except msgspec.ValidationError as error:
         raise UserError(_sentence(str(error), tables)) from None
+    if config.threads is None:
+        config = msgspec.structs.replace(config, threads=2 if config.chains == 1 else 1)
     return check_together(config)
 
 
