@@ -141,6 +141,7 @@ def small() -> dict[str, Any]:
         Candidate("R8 gradient, bare", "gradient", R8),
         Candidate("R8 SGHMC", "sghmc", R8),
         Candidate("R8 SGHMC, steps called one by one", "sghmc", R8 | {"executor": "loop"}),
+        Candidate("R8 SGHMC, memory kept", "sghmc", R8, environment=KEEP),
         Candidate("R8 PX-SGHMC c=d=1", "sghmc", R8 | C1D1),
         Candidate("R8 dispatch of an empty step", "dispatch", R8),
     ]

@@ -50,7 +50,6 @@ def save(path: Path) -> None:
     ]
     params = jax.tree.map(jnp.add, params, jax.tree.unflatten(structure, noise))
 
-    @jax.jit
     def loss(params, x, y):
         logits = model.apply(params, x)
         chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), y[:, None], axis=1)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pxsgmcmc.models import convolution
+from pxsgmcmc.models import build, convolution
 from pxsgmcmc.models.convolution import by_xla, convolve
 from pxsgmcmc.models.layers import filter_response_norm, swish
 
@@ -136,6 +136,16 @@ def test_the_written_gradient_of_swish_is_the_derived_one():
     ours, theirs = (value_and_gradients(f, x) for f in (swish, lambda x: x * jax.nn.sigmoid(x)))
     for a, b in zip(ours, theirs, strict=True):
         close(a, b)
+
+
+def test_an_mlp_with_swish_can_be_differentiated_forwards():
+    model = build("mlp", widths=(4,), activation="swish", classes=3)
+    x = jnp.ones((2, 5))
+    params = model.init(jax.random.key(0), x)
+    _, forwards = jax.jvp(lambda p: model.apply(p, x), (params,), (params,))
+    close(
+        forwards, jax.jacrev(lambda t: model.apply(jax.tree.map(lambda p: t * p, params), x))(1.0)
+    )
 
 
 @pytest.mark.parametrize("size", [2, 8, 32])

@@ -15,20 +15,17 @@ from pxsgmcmc.models.convolution import convolve
 from pxsgmcmc.types import Array
 
 
-def _swish(x: Array) -> Array:
-    return jax.nn.swish(x)
-
-
 def _swish_gradient(x: Array, dy: Array) -> tuple[Array]:
-    # Without the barrier XLA keeps the sigmoid of every layer until here: a quarter of the memory.
+    # Without the barrier XLA keeps the sigmoid of every layer until here.
     s = jax.nn.sigmoid(jax.lax.optimization_barrier(x))
     return (dy * (s * (1.0 + x * (1.0 - s))),)
 
 
-swish: Any = jax.custom_vjp(_swish)  # x sigmoid(x)
-swish.defvjp(lambda x: (_swish(x), x), _swish_gradient)
+swish: Any = jax.custom_vjp(jax.nn.swish)  # x sigmoid(x), for deep networks: it keeps less
+swish.defvjp(lambda x: (jax.nn.swish(x), x), _swish_gradient)
 
-ACTIVATIONS = {"swish": swish, "relu": jax.nn.relu, "gelu": jax.nn.gelu, "tanh": jnp.tanh}
+# Shallow networks can spare the memory, and keep forward-mode differentiation.
+ACTIVATIONS = {"swish": jax.nn.swish, "relu": jax.nn.relu, "gelu": jax.nn.gelu, "tanh": jnp.tanh}
 
 
 def filter_response_norm(
