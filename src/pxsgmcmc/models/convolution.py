@@ -12,6 +12,7 @@ docs/performance.md has the measurements.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ import jax.numpy as jnp
 from pxsgmcmc.models import winograd
 from pxsgmcmc.types import Array
 
-BLOCK_BYTES = 5 << 19  # of rows at a time in the gradient of the kernel
+BLOCK_BYTES = 3 << 19  # of rows at a time in the gradient of the kernel
 SMALL_BYTES = 2 << 20  # of rows in all, up to which the convolution itself is a product of matrices
 
 
@@ -79,7 +80,7 @@ def _on_cpu() -> bool:
 
 
 def _product(x: Array, kernel: Array, stride: int, zeros: list[tuple[int, int]]) -> Array:
-    rows = _rows(x, kernel, stride, zeros)
+    rows = _rows(x, kernel.shape[:2], stride, zeros)
     y = rows.reshape(-1, rows.shape[-1]) @ kernel.reshape(rows.shape[-1], -1)
     return y.reshape(*rows.shape[:3], -1)
 
@@ -101,31 +102,49 @@ def _image_gradient(x: Array, dy: Array, kernel: Array, stride: int) -> Array:
 
 
 def _kernel_gradient(x: Array, dy: Array, kernel: Array, stride: int) -> Array:
-    """rows(x)' dy, summed over blocks of images; transposed, which is the faster product."""
-    images, out = len(x), kernel.shape[-1]
-    block = max(1, min(images, images * BLOCK_BYTES // _rows_bytes(x, kernel, stride)))
-    whole = images // block * block
+    """rows(dy)' rows(x), summed over blocks of images; this order is the faster product.
+
+    With stride 1 a weight of the window is a shift of x against dy. The shifts along the height are
+    laid out from x and those along the width from dy: for 3x3, three of each in place of nine of x.
+    """
+    height, width, into, out = kernel.shape
+    vertical, (before, after) = zeros = _zeros(x, kernel, stride)
+    dtype = jnp.float32 if x.dtype.itemsize < 4 else x.dtype
 
     def product(x: Array, dy: Array) -> Array:
-        rows = _rows(x, kernel, stride, _zeros(x, kernel, stride))
-        return jnp.matmul(
-            dy.reshape(-1, out).T,
-            rows.reshape(-1, rows.shape[-1]),
-            preferred_element_type=jnp.float32 if x.dtype.itemsize < 4 else x.dtype,
-        )
+        if stride == 1:
+            x = _rows(x, (height, 1), 1, [vertical, (0, 0)])
+            dy = _rows(dy, (1, width), 1, [(0, 0), (after, before)])
+        else:
+            x = _rows(x, (height, width), stride, zeros)
+        dy, x = (a.reshape(-1, a.shape[-1]) for a in (dy, x))
+        return jnp.matmul(dy.T, x, preferred_element_type=dtype)
+
+    laid_out = height * into + width * out if stride == 1 else height * width * into
+    image_bytes = dy.shape[1] * dy.shape[2] * laid_out * x.dtype.itemsize
+    total = _sum_over_blocks(product, x, dy, max(1, BLOCK_BYTES // image_bytes))
+    if stride == 1:  # the first shift of dy belongs to the last column of the window
+        total = jnp.flip(total.reshape(width, out, height, into), 0).transpose(2, 0, 3, 1)
+    else:
+        total = total.reshape(out, height, width, into).transpose(1, 2, 3, 0)
+    return total.astype(kernel.dtype)
+
+
+def _sum_over_blocks(
+    product: Callable[[Array, Array], Array], x: Array, dy: Array, block: int
+) -> Array:
+    """product(x, dy), `block` images at a time."""
+    whole = len(x) // block * block
+    if whole <= block:
+        return product(x, dy)
 
     def add(total: Array, images: tuple[Array, Array]) -> tuple[Array, None]:
         return total + product(*images), None
 
-    if block == images:
-        total = product(x, dy)
-    else:
-        xs, dys = (a[:whole].reshape(-1, block, *a.shape[1:]) for a in (x, dy))
-        like = jax.eval_shape(product, x, dy)
-        total, _ = jax.lax.scan(add, jnp.zeros(like.shape, like.dtype), (xs, dys))
-        if whole < images:
-            total = total + product(x[whole:], dy[whole:])
-    return total.T.reshape(kernel.shape).astype(kernel.dtype)
+    xs, dys = (a[:whole].reshape(-1, block, *a.shape[1:]) for a in (x, dy))
+    like = jax.eval_shape(product, x, dy)
+    total, _ = jax.lax.scan(add, jnp.zeros(like.shape, like.dtype), (xs, dys))
+    return total if whole == len(x) else total + product(x[whole:], dy[whole:])
 
 
 def _zeros(x: Array, kernel: Array, stride: int) -> list[tuple[int, int]]:
@@ -137,11 +156,13 @@ def _zeros(x: Array, kernel: Array, stride: int) -> list[tuple[int, int]]:
     return [(zeros // 2, zeros - zeros // 2) for zeros in missing]
 
 
-def _rows(x: Array, kernel: Array, stride: int, zeros: list[tuple[int, int]]) -> Array:
-    """The windows of an image, (batch, height, width, weights of a window)."""
+def _rows(
+    x: Array, window: tuple[int, int], stride: int, zeros: Sequence[tuple[int, int]]
+) -> Array:
+    """The windows of an image, (batch, height, width, pixels of a window and their channels)."""
     zero = jnp.zeros((), x.dtype)
     x = jax.lax.pad(x, zero, [(0, 0, 0), *((lo, hi, 0) for lo, hi in zeros), (0, 0, 0)])
-    height, width = kernel.shape[:2]
+    height, width = window
     rows, columns = x.shape[1] - height + 1, x.shape[2] - width + 1
     pieces = [
         x[:, i : i + rows : stride, j : j + columns : stride]
