@@ -20,6 +20,11 @@ from pxsgmcmc.expansion.position import collapse
 from pxsgmcmc.store import Run
 
 
+@jax.jit
+def _copy(tree: Any) -> Any:
+    return jax.tree.map(jnp.copy, tree)
+
+
 class Pace(NamedTuple):
     """How often the host looks at the device."""
 
@@ -58,7 +63,7 @@ class Runner:
         self.advance_with, self.batches, self.collection = advance_with, batches, collection
         self.record, self.health, self.pace = record, health, pace
         self.reporter, self.events = reporter, events
-        self.state = jax.tree.map(jnp.copy, state)  # the first chunk donates it
+        self.state = _copy(state)  # the first chunk donates it
         self.step, self.drawn = int(state.step), 0
         self.retried: list[dict[str, Any]] = []  # where the chain diverged and was set back
         self.stopped_by: int | None = None

@@ -183,12 +183,15 @@ def _always(sampler: Sampler) -> Callable[[float], Sampler]:
 
 
 def _compiled(build: Callable[[float], Sampler]) -> Callable[[float], Sampler]:
-    """The same samplers with a jitted step, so that choosing an executor and running trace once."""
+    """The same samplers, jitted.
+
+    So choosing an executor and running trace the step once; `init` is not compiled leaf by leaf.
+    """
 
     @functools.cache
     def compiled(scale: float) -> Sampler:
         sampler = build(scale)
-        return Sampler(sampler.init, jax.jit(sampler.step))
+        return Sampler(jax.jit(sampler.init), jax.jit(sampler.step))
 
     return compiled
 

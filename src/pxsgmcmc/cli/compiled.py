@@ -25,7 +25,7 @@ def remember_compilations() -> None:
         return
     if os.access(folder, os.W_OK):
         os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 
 def make_room(folder: Path, most: int) -> None:

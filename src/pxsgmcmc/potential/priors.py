@@ -89,15 +89,29 @@ def _split(position: Tree) -> tuple[Tree, Tree | None]:
 
 def _quadratic(tree: Tree, variance: Tree, old: Tree | None) -> Array:
     """Sum of x^2 / (2 variance) over coordinates, less the same of `old` without cancellation."""
+    leaves, olds = jax.tree.leaves(tree), jax.tree.leaves(old)
+    variances = jax.tree.leaves(broadcast_prefix(variance, tree, "variance"))
+    total = jnp.zeros((), float)
+    for places in _alike(variances):
+        x = _end_to_end([leaves[place] for place in places])
+        before = _end_to_end([olds[place] for place in places]) if olds else None
+        squares = x * x if before is None else (x - before) * (x + before)
+        total = total + jnp.sum(squares) / (2.0 * jnp.asarray(variances[places[0]], x.dtype))
+    return total
 
-    def leaf(x: Array, variance: Any, *old: Array) -> Array:
-        x = widen(x)
-        squares = x**2 if not old else (x - widen(old[0])) * (x + widen(old[0]))
-        return jnp.sum(squares) / (2.0 * jnp.asarray(variance, x.dtype))
 
-    variances = broadcast_prefix(variance, tree, "variance")
-    terms = jax.tree.map(leaf, tree, variances, *([] if old is None else [old]))
-    return sum(jax.tree.leaves(terms), start=jnp.zeros((), float))
+def _alike(values: list[Any]) -> list[list[int]]:
+    """The places of equal numbers; what is traced stands alone, its value being unknown."""
+    found: dict[Any, list[int]] = {}
+    for place, value in enumerate(values):
+        known = value if isinstance(value, int | float) else ("alone", place)
+        found.setdefault(known, []).append(place)
+    return list(found.values())
+
+
+def _end_to_end(leaves: list[Array]) -> Array:
+    """One vector, for one sum: a sum for each of a hundred leaves takes longer to trace and run."""
+    return jnp.concatenate([jax.lax.reshape(widen(leaf), (leaf.size,)) for leaf in leaves])
 
 
 def _less_identity(factors: Tree) -> Tree:
