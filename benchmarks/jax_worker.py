@@ -49,6 +49,7 @@ def chain(name: str, setting: Setting) -> Callable[[int], None]:
         nonlocal state, taken
         state, tally = advance(state, empty_tally(), taken, batches.rows(taken, count))
         taken += count
+        batches.prepare(taken, count)
         jax.block_until_ready((state, tally))
 
     return steps

@@ -44,7 +44,7 @@ class Batches:
         self._key = key
         # Epochs of small data are shuffled many at a time: a call costs as much as the work.
         self._together = max(1, min(64, SHUFFLED_TOGETHER // data_size))
-        self._block, self._orders = -1, np.empty((0, 0), np.int32)
+        self._orders: dict[int, np.ndarray] = {}  # of the epochs shuffled together, by block
 
     def rows(self, first: int, count: int) -> np.ndarray:
         """Rows of the steps `first` to `first + count`: (count, batch_size) int32."""
@@ -53,6 +53,7 @@ class Batches:
             return np.tile(whole, (count, 1))
         rows = np.empty(count * self.batch_size, np.int32)
         place, filled = first * self.batch_size, 0
+        self._forget(before=place // self.data_size)
         while filled < len(rows):
             epoch, offset = divmod(place + filled, self.data_size)
             piece = self._epoch(epoch)[offset : offset + len(rows) - filled]
@@ -60,14 +61,25 @@ class Batches:
             filled += len(piece)
         return rows.reshape(count, self.batch_size)
 
+    def prepare(self, first: int, count: int) -> None:
+        """Shuffle what `rows(first, count)` will need, for when there is time to spare."""
+        if self.batch_size < self.data_size:
+            places = (first * self.batch_size, (first + count) * self.batch_size - 1)
+            first_epoch, last_epoch = (place // self.data_size for place in places)
+            for epoch in range(first_epoch, last_epoch + 1):
+                self._epoch(epoch)
+
     def _epoch(self, epoch: int) -> np.ndarray:
-        block = epoch // self._together
-        if block != self._block:
+        block, place = divmod(epoch, self._together)
+        if block not in self._orders:
             epochs = np.arange(block * self._together, (block + 1) * self._together)
             bits = np.asarray(_random_bits(self._key, epochs, self.data_size))
-            self._orders = np.stack([_sorted_by(rounds) for rounds in bits])
-            self._block = block
-        return self._orders[epoch % self._together]
+            self._orders[block] = np.stack([_sorted_by(rounds) for rounds in bits])
+        return self._orders[block][place]
+
+    def _forget(self, before: int) -> None:
+        first = before // self._together
+        self._orders = {block: order for block, order in self._orders.items() if block >= first}
 
 
 @partial(jax.jit, static_argnums=2)
@@ -86,8 +98,13 @@ def _random_bits(key: Key, epochs: Array, size: int) -> Array:
 
 
 def _sorted_by(rounds: np.ndarray) -> np.ndarray:
-    """The order that `jax.random.permutation` finds; NumPy sorts ten times as fast as XLA."""
-    order = np.arange(rounds.shape[1], dtype=np.int32)
+    """The order that `jax.random.permutation` finds; NumPy sorts many times as fast as XLA.
+
+    Each place rides below the bits it is sorted by, so that equal bits keep their order.
+    """
+    places = np.arange(rounds.shape[1], dtype=np.uint64)
+    order = places.astype(np.int32)
     for bits in rounds:
-        order = order[np.argsort(bits, kind="stable")]
+        in_order = np.sort((bits.astype(np.uint64) << np.uint64(32)) | places)
+        order = order[(in_order & np.uint64(0xFFFFFFFF)).astype(np.int32)]
     return order

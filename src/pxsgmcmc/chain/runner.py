@@ -128,6 +128,7 @@ class Runner:
         self.state, tally = advance(
             self.state, empty_tally(), first, self.batches.rows(first, count)
         )
+        self.batches.prepare(first + count, count)  # while the device is busy
         tally, seen = jax.device_get((tally, vitals(self.state)))
         self._set_pace(count, time.monotonic() - began)
         self.step = first + count
