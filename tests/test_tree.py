@@ -94,6 +94,18 @@ def test_leaves_that_come_later_do_not_change_the_normals_before(key):
         np.testing.assert_array_equal(alone[name], beside[name])
 
 
+def test_normals_of_many_blocks_begin_like_those_of_one_and_follow_the_law(key):
+    count = 3 * tree.NOISE_BLOCK + 5
+    draw = jax.jit(tree.normal_like)
+    short = np.asarray(draw(jax.random.clone(key), jnp.zeros(100)))
+    long = np.asarray(draw(jax.random.clone(key), jnp.zeros(count)))
+    np.testing.assert_array_equal(long[:100], short)
+    assert len(np.unique(long)) > 0.98 * count  # 23 bits: a repeated block would show
+    for values in (long, np.roll(long, tree.NOISE_BLOCK) * long):
+        assert abs(values.mean()) * np.sqrt(count) < 4.5
+    assert abs((long**2).mean() - 1) * np.sqrt(count / 2) < 4.5
+
+
 def test_normals_of_different_leaves_differ(key):
     z = tree.normal_like(key, {"a": jnp.zeros(5), "b": jnp.zeros(5)})
     assert not np.any(np.asarray(z["a"]) == np.asarray(z["b"]))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 import jax
@@ -10,6 +11,8 @@ import jax.numpy as jnp
 
 from pxsgmcmc.errors import UserError, one_line
 from pxsgmcmc.types import Array, Key, Tree
+
+NOISE_BLOCK = 1 << 15
 
 
 def paths(tree: Tree) -> list[str]:
@@ -156,13 +159,28 @@ def normal_like(key: Key, tree: Tree) -> Tree:
     do not change the noise of those before: an expanded chain and its plain twin share it.
     """
     leaves, structure = jax.tree.flatten(tree)
-    z = jax.random.normal(key, (size(tree),), _wide(*leaves))
+    z = _normals(key, size(tree), _wide(*leaves))
     parts, start = [], 0
     for leaf in leaves:
         stop = start + math.prod(leaf.shape)
         parts.append(z[start:stop].reshape(leaf.shape).astype(leaf.dtype))
         start = stop
     return jax.tree.unflatten(structure, parts)
+
+
+def _normals(key: Key, count: int, dtype: jnp.dtype) -> Array:
+    """Standard normals; the first are the same whatever the count.
+
+    Many are drawn by a loop on the device. Without it XLA copies all that turns bits into normals
+    into the update of every leaf, which was a third of the program of a deep network.
+    """
+    blocks = -(-count // NOISE_BLOCK)
+    if blocks <= 1:
+        return jax.random.normal(key, (count,), dtype)
+    later = jax.vmap(partial(jax.random.fold_in, key))(jnp.arange(1, blocks))
+    keys = jnp.concatenate([key[None], later])
+    z = jax.lax.map(lambda key: jax.random.normal(key, (NOISE_BLOCK,), dtype), keys)
+    return z.reshape(-1)[:count]
 
 
 def dot(a: Tree, b: Tree) -> Array:

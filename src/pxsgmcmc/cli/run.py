@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import tyro
 
 from pxsgmcmc.cli.configs import load_config
+from pxsgmcmc.cli.memory import keep_freed_memory
 from pxsgmcmc.cli.parallel import run_chains
 from pxsgmcmc.config import Config, parse_config, read_config, started_from_python
 from pxsgmcmc.errors import UserError
@@ -94,6 +95,7 @@ def run_one(
     """Run one chain in this process and say how it ended; returns the exit code."""
     if "jax" not in sys.modules:  # it reads this when it starts
         os.environ["PJRT_NPROC"] = str(config.threads)
+    keep_freed_memory()
     go_on = f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}"
     begun = f"Interrupted; {go_on}\n"
     with _ended_by_signals(lambda: begun if (folder / MANIFEST).exists() else BEFORE):
