@@ -80,7 +80,7 @@ def _on_cpu() -> bool:
 
 
 def _product(x: Array, kernel: Array, stride: int, zeros: list[tuple[int, int]]) -> Array:
-    rows = _rows(x, kernel.shape[:2], stride, zeros)
+    rows = _rows(x, (kernel.shape[0], kernel.shape[1]), stride, zeros)
     y = rows.reshape(-1, rows.shape[-1]) @ kernel.reshape(rows.shape[-1], -1)
     return y.reshape(*rows.shape[:3], -1)
 
