@@ -69,6 +69,7 @@ def r20() -> dict[str, Any]:
         bar("SGHMC / default path", plain, times["floor, default layers"], 0.67),
     ]
     rivals = [
+        ("SGHMC", "PyTorch eager, channels_last", "PyTorch eager, channels last"),
         ("SGHMC", "PyTorch eager, {}", "PyTorch eager, its better layout"),
         ("SGHMC, memory kept", "PyTorch eager, {}", "PyTorch eager, its better layout"),
         ("SGHMC", "PyTorch, norm by hand, {}", "the same, norm by hand"),
@@ -116,7 +117,6 @@ def others() -> dict[str, Any]:
         ],
         [
             Candidate("BlackJAX SGLD, default layers", "blackjax_sgld", plain),
-            Candidate("BlackJAX SGHMC, default layers", "blackjax_sghmc", plain),
             *pytorch(
                 {
                     "PyTorch, compiled": "torch_compile",
@@ -142,6 +142,8 @@ def small() -> dict[str, Any]:
         Candidate("R8 SGHMC, memory kept", "sghmc", R8, environment=KEEP),
         Candidate("R8 PX-SGHMC c=d=1", "sghmc", R8 | C1D1),
         Candidate("R8 dispatch of an empty step", "dispatch", R8),
+        Candidate("R8 BlackJAX SGLD, default layers", "blackjax_sgld", R8 | {"layers": "xla"}),
+        Candidate("R8 BlackJAX SGHMC, two gradients", "blackjax_sghmc", R8 | {"layers": "xla"}),
     ]
     times = race(candidates, steps=100, rounds=15)
     found = {"R8": table(times, "R8 gradient, bare")}

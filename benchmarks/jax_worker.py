@@ -146,7 +146,13 @@ def bare_scan(setting: Setting, told: bool = False) -> Callable[[int], None]:
 
 
 def blackjax_step(name: str, setting: Setting) -> Callable[[int], None]:
-    """BlackJAX's sampler on the same log density, one gradient a step, jitted."""
+    """BlackJAX's sampler on the same log density, jitted; SGHMC takes two gradients a step.
+
+    Its SGHMC draws a new momentum for every step and moves before it looks at the gradient, so one
+    gradient a step would never be used, and XLA would leave the network out altogether. Its
+    gradients are taken inside a loop on the device, where XLA on a CPU convolves slowly; a step of
+    R20 takes minutes, so it is measured on R8.
+    """
     import blackjax
     import jax
 
@@ -157,7 +163,7 @@ def blackjax_step(name: str, setting: Setting) -> Callable[[int], None]:
         return jax.grad(lambda params: -parts.energy(params, batch))(params)
 
     if name == "sghmc":
-        kernel = blackjax.sghmc(log_density_gradient, num_integration_steps=1)
+        kernel = blackjax.sghmc(log_density_gradient, num_integration_steps=2)
     else:
         kernel = blackjax.sgld(log_density_gradient)
     position = kernel.init(parts.params)

@@ -35,22 +35,32 @@ def start(config: str, folder: str) -> dict[str, Any]:
 
 
 def cycle(config: str, folder: str) -> dict[str, Any]:
-    """Seconds between the commits of two draws, and how many of them were steps."""
+    """Seconds between the commits of two draws, and how many of them were steps.
+
+    A chunk of steps is over when the device is done with it; rows are shuffled meanwhile.
+    """
     import jax
 
+    from pxsgmcmc.chain.batches import Batches
     from pxsgmcmc.chain.executors import Advance
     from pxsgmcmc.cli import main
     from pxsgmcmc.store import Run
 
-    advance, commit_draw = Advance.__call__, Run.commit_draw
+    advance, prepare, commit_draw = Advance.__call__, Batches.prepare, Run.commit_draw
     stepping, marks, commits = 0.0, [], []
+    began, under_way = 0.0, None
 
-    def timed_advance(self: Advance, *given: Any) -> Any:
-        nonlocal stepping
+    def watched_advance(self: Advance, *given: Any) -> Any:
+        nonlocal began, under_way
         began = time.perf_counter()
-        found = jax.block_until_ready(advance(self, *given))
+        under_way = advance(self, *given)
+        return under_way
+
+    def watched_prepare(self: Batches, *given: int) -> None:
+        nonlocal stepping
+        prepare(self, *given)
+        jax.block_until_ready(under_way)
         stepping += time.perf_counter() - began
-        return found
 
     def timed_commit(self: Run, *given: Any, **named: Any) -> Any:
         began = time.perf_counter()
@@ -59,7 +69,8 @@ def cycle(config: str, folder: str) -> dict[str, Any]:
         marks.append((time.perf_counter(), stepping))
         return found
 
-    Advance.__call__, Run.commit_draw = timed_advance, timed_commit
+    Advance.__call__, Batches.prepare = watched_advance, watched_prepare
+    Run.commit_draw = timed_commit
     code = main(["run", config, "--out", folder])
     assert code == 0, code
     lost = [
