@@ -130,7 +130,13 @@ def others() -> dict[str, Any]:
     for group in groups:
         times = race([Candidate("floor", "floor"), *group], steps=1, rounds=5)
         rows += table(times, "floor")[len(rows) > 0 :]
-    return {"steps": rows}
+    desk = [
+        Candidate("R8 gradient, bare", "gradient", R8),
+        Candidate("R8 BlackJAX SGLD, default layers", "blackjax_sgld", R8 | plain),
+        Candidate("R8 BlackJAX SGHMC, two gradients", "blackjax_sghmc", R8 | plain),
+    ]
+    times = race(desk, steps=10, rounds=5)
+    return {"R20": rows, "R8": table(times, "R8 gradient, bare")}
 
 
 def small() -> dict[str, Any]:
@@ -142,8 +148,6 @@ def small() -> dict[str, Any]:
         Candidate("R8 SGHMC, memory kept", "sghmc", R8, environment=KEEP),
         Candidate("R8 PX-SGHMC c=d=1", "sghmc", R8 | C1D1),
         Candidate("R8 dispatch of an empty step", "dispatch", R8),
-        Candidate("R8 BlackJAX SGLD, default layers", "blackjax_sgld", R8 | {"layers": "xla"}),
-        Candidate("R8 BlackJAX SGHMC, two gradients", "blackjax_sghmc", R8 | {"layers": "xla"}),
     ]
     times = race(candidates, steps=100, rounds=15)
     found = {"R8": table(times, "R8 gradient, bare")}

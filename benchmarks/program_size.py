@@ -1,6 +1,8 @@
-"""How large the compiled step of R20 is, plain and expanded: operations of XLA, seconds to make.
+"""How large the compiled step of R20 is, plain and expanded.
 
-python benchmarks/program_size.py
+    python benchmarks/program_size.py
+
+Prints the operations of XLA's program, and the seconds that tracing and compiling it take.
 """
 
 import re

@@ -39,6 +39,17 @@ def test_epochs_shuffled_together_are_those_shuffled_one_by_one(monkeypatch):
     assert together[260:262].ravel().tolist() == epoch.tolist()
 
 
+def test_rows_that_were_prepared_are_those_and_nothing_is_left_to_shuffle(monkeypatch):
+    key = jax.random.key(5)
+    expected = Batches(key, data_size=7, batch_size=3).rows(150, 200)
+    stream = Batches(key, data_size=7, batch_size=3)
+    stream.prepare(150, 200)  # epochs 64 to 149: two blocks
+    monkeypatch.setattr("pxsgmcmc.chain.batches._random_bits", None)
+    assert (stream.rows(150, 200) == expected).all()
+    with pytest.raises(TypeError):
+        stream.rows(1000, 1)
+
+
 def test_no_steps_have_no_rows():
     assert Batches(jax.random.key(0), data_size=4, batch_size=2).rows(5, 0).shape == (0, 2)
 

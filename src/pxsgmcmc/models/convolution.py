@@ -134,9 +134,9 @@ def _sum_over_blocks(
     product: Callable[[Array, Array], Array], x: Array, dy: Array, block: int
 ) -> Array:
     """product(x, dy), `block` images at a time."""
-    whole = len(x) // block * block
-    if whole <= block:
+    if len(x) <= block:
         return product(x, dy)
+    whole = len(x) // block * block
 
     def add(total: Array, images: tuple[Array, Array]) -> tuple[Array, None]:
         return total + product(*images), None
