@@ -37,7 +37,7 @@ def chain(name: str, setting: Setting) -> Callable[[int], None]:
     sampler = getattr(px, name)(parts.energy, 1e-6, **settings)
     keys = streams(0)
     batches = Batches(keys.batches, data_size=setting.rows, batch_size=setting.batch)
-    state = sampler.init(jax.tree.map(jnp.copy, parts.position))
+    state = jax.jit(sampler.init)(jax.tree.map(jnp.copy, parts.position))
     example = jax.tree.map(lambda x: x[: setting.batch], parts.data)
     executor: Any = setting.executor
     if executor == "auto":

@@ -72,7 +72,7 @@ def problem(setting: Setting) -> Problem:
         layers = {"input_layer": model.input_layer, "logits_layer": model.logits_layer}
         rank = setting.rank or None
         plan = px.plan(params, out=setting.out, into=setting.into, rank=rank, **layers)
-        position = px.expand(params, plan, jax.random.key(1))
+        position = jax.jit(lambda params: px.expand(params, plan, jax.random.key(1)))(params)
     energy = px.classification(
         apply, data_size=setting.rows, prior=px.normal(0.2), factor_prior=px.normal(0.5)
     )

@@ -37,7 +37,8 @@ def start(config: str, folder: str) -> dict[str, Any]:
 def cycle(config: str, folder: str) -> dict[str, Any]:
     """Seconds between the commits of two draws, and how many of them were steps.
 
-    A chunk of steps is over when the device is done with it; rows are shuffled meanwhile.
+    A chunk of steps is over when the device is done with it; the chunk before is reported and rows
+    are shuffled meanwhile.
     """
     import jax
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import jax
 
-from pxsgmcmc.types import Key
+from pxsgmcmc.types import Array, Key
 
 
 class Streams(NamedTuple):
@@ -23,5 +23,9 @@ def streams(seed: int, chain: int = 0) -> Streams:
       >>> keys = streams(seed=0, chain=1)
       >>> noise_of_step_7 = jax.random.fold_in(keys.noise, 7)
     """
-    root = jax.random.fold_in(jax.random.key(seed), chain)
-    return Streams(*jax.random.split(root, len(Streams._fields)))
+    return _split(jax.random.key(seed), chain)
+
+
+@jax.jit  # one small program instead of many
+def _split(key: Key, chain: int | Array) -> Streams:
+    return Streams(*jax.random.split(jax.random.fold_in(key, chain), len(Streams._fields)))

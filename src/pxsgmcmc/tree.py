@@ -130,15 +130,20 @@ def map_like(f: Callable[..., Array], tree: Tree, *rest: Tree) -> Tree:
 
     def leaf(x: Array, *others: Any) -> Array:
         dtype = _wide(x)
-        wide = [jnp.asarray(value, dtype) for value in (x, *others)]
-        return f(*wide).astype(x.dtype)
+        return _cast(f(*(_cast(value, dtype) for value in (x, *others))), x.dtype)
 
     return jax.tree.map(leaf, tree, *rest)
 
 
 def widen(x: Array) -> Array:
     """`x` in at least float32."""
-    return x.astype(_wide(x))
+    return _cast(x, _wide(x))
+
+
+def _cast(x: Any, dtype: jnp.dtype) -> Array:
+    """`jnp.asarray` that leaves alone what is right: it is asked for thousands of times a trace."""
+    fits = isinstance(x, jax.Array) and x.dtype == dtype and not x.weak_type
+    return x if fits else jnp.asarray(x, dtype)
 
 
 def _wide(*arrays: Array) -> jnp.dtype:

@@ -1,6 +1,7 @@
 import jax
 import numpy as np
 import pytest
+import scipy.stats
 
 from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.collect import Collection
@@ -32,19 +33,44 @@ def test_rows_depend_on_the_step_alone():
 
 def test_epochs_shuffled_together_are_those_shuffled_one_by_one(monkeypatch):
     key = jax.random.key(5)
-    together = Batches(key, data_size=10, batch_size=5).rows(0, 400)  # 200 epochs, 64 at a time
+    together = Batches(key, data_size=10, batch_size=5).rows(0, 400)
+    monkeypatch.setattr("pxsgmcmc.chain.batches.SHUFFLED_TOGETHER", 70)  # 7 epochs at a time
+    assert (Batches(key, data_size=10, batch_size=5).rows(0, 400) == together).all()
     monkeypatch.setattr("pxsgmcmc.chain.batches.SHUFFLED_TOGETHER", 1)
     assert (Batches(key, data_size=10, batch_size=5).rows(0, 400) == together).all()
-    epoch = jax.random.permutation(jax.random.fold_in(key, 130), 10)
-    assert together[260:262].ravel().tolist() == epoch.tolist()
+
+
+def test_every_order_is_equally_likely():
+    epochs = Batches(jax.random.key(2), data_size=4, batch_size=1).rows(0, 4 * 24_000)
+    seen, counts = np.unique(epochs.reshape(-1, 4), axis=0, return_counts=True)
+    assert len(seen) == 24
+    assert scipy.stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_neighbouring_epochs_and_keys_have_nothing_to_do_with_each_other():
+    def places(seed):
+        epochs = Batches(jax.random.key(seed), data_size=1000, batch_size=10).rows(0, 2000)
+        return np.argsort(epochs.reshape(-1, 1000), axis=1)
+
+    one, other = places(0), places(1)
+    pairs = [(one[:-1], one[1:]), (one, other), (one[:, :-1], one[:, 1:])]
+    for a, b in pairs:
+        correlation = np.corrcoef(a.ravel(), b.ravel())[0, 1]
+        assert abs(correlation) < 4 / np.sqrt(a.size) + 1 / 999  # places of one epoch: -1 / 999
+
+
+def test_rows_of_a_key_stay_what_they_are():
+    # From NumPy 2.4.6 and JAX 0.10.2; a run that is resumed later must see the same rows.
+    rows = Batches(jax.random.key(5), data_size=7, batch_size=3).rows(100, 3)
+    assert rows.tolist() == [[5, 1, 2], [0, 6, 5], [3, 4, 3]]
 
 
 def test_rows_that_were_prepared_are_those_and_nothing_is_left_to_shuffle(monkeypatch):
     key = jax.random.key(5)
-    expected = Batches(key, data_size=7, batch_size=3).rows(150, 200)
-    stream = Batches(key, data_size=7, batch_size=3)
-    stream.prepare(150, 200)  # epochs 64 to 149: two blocks
-    monkeypatch.setattr("pxsgmcmc.chain.batches._random_bits", None)
+    expected = Batches(key, data_size=700, batch_size=300).rows(150, 200)
+    stream = Batches(key, data_size=700, batch_size=300)
+    stream.prepare(150, 200)  # epochs 64 to 149
+    monkeypatch.setattr("pxsgmcmc.chain.batches._shuffled", None)
     assert (stream.rows(150, 200) == expected).all()
     with pytest.raises(TypeError):
         stream.rows(1000, 1)

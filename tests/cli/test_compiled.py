@@ -11,6 +11,12 @@ from pxsgmcmc.cli.compiled import make_room, remember_compilations
 from tests.cli.settings import SMALL
 
 
+@pytest.fixture(autouse=True)
+def the_environment_is_put_back(monkeypatch):
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "1")
+    monkeypatch.delenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
+
+
 def python(code):
     command = [sys.executable, "-c", code]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -42,6 +48,7 @@ def test_a_folder_that_the_user_chose_stays(tmp_path, monkeypatch):
     monkeypatch.setenv("PXSGMCMC_DATA", str(tmp_path))
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "mine")
     remember_compilations()
+    assert os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] == "0"  # small programs too
     assert os.environ["JAX_COMPILATION_CACHE_DIR"] == "mine" and not list(tmp_path.iterdir())
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pxsgmcmc.config import parse_config
+from pxsgmcmc.diagnostics import convergence
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluation import last_state
 from pxsgmcmc.evaluation.datatree import run_to_datatree
@@ -112,10 +113,12 @@ def test_the_plane_goes_through_the_first_the_middle_and_the_last_draw(folder, f
     assert np.shape(plane.error) == (4, 4) and len(plane.x) == len(plane.y) == 4
 
 
-def test_convergence_is_of_the_energy_and_of_the_probes(found):
+def test_convergence_is_of_the_energy_and_of_the_probes(folder, found):
     assert (found.convergence.chains, found.convergence.draws) == (1, 10)
     assert found.convergence.quantities == 5 * 10
-    assert found.convergence.energy["r_hat"] >= 0.9
+    energies = np.array([[draw.energy for draw in open_run(folder).draws]])
+    expected = {name: float(value) for name, value in convergence(energies)._asdict().items()}
+    assert found.convergence.energy == pytest.approx(expected)
     assert found.convergence.worst["r_hat"] >= found.convergence.median["r_hat"]
 
 

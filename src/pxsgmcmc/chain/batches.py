@@ -2,20 +2,17 @@
 
 Epoch e is a permutation of all rows, drawn from (key, e); the stream is epoch 0, epoch 1, ... and
 step t takes its places t B to (t + 1) B. Nothing has to be saved: a step's rows depend on its
-number alone, and the end of a cycle does not touch the stream.
+number alone, and the end of a cycle does not touch the stream. Rows are shuffled on the host: a
+device works in order, so it would come to them only after the steps it was given before.
 """
 
-import math
-from functools import partial
-
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from pxsgmcmc.errors import UserError, check_count
-from pxsgmcmc.types import Array, Key
+from pxsgmcmc.types import Key
 
-SHUFFLED_TOGETHER = 1 << 17  # rows
+SHUFFLED_TOGETHER = 1 << 16  # rows
 
 
 class Batches:
@@ -41,9 +38,10 @@ class Batches:
                 f"{data_size} data."
             )
         self.data_size, self.batch_size = data_size, batch_size
-        self._key = key
+        words = np.asarray(jax.random.key_data(key)).astype("<u4")
+        self._key = int.from_bytes(words.tobytes(), "little")
         # Epochs of small data are shuffled many at a time: a call costs as much as the work.
-        self._together = max(1, min(64, SHUFFLED_TOGETHER // data_size))
+        self._together = max(1, SHUFFLED_TOGETHER // data_size)
         self._orders: dict[int, np.ndarray] = {}  # of the epochs shuffled together, by block
 
     def rows(self, first: int, count: int) -> np.ndarray:
@@ -72,9 +70,9 @@ class Batches:
     def _epoch(self, epoch: int) -> np.ndarray:
         block, place = divmod(epoch, self._together)
         if block not in self._orders:
-            epochs = np.arange(block * self._together, (block + 1) * self._together)
-            bits = np.asarray(_random_bits(self._key, epochs, self.data_size))
-            self._orders[block] = np.stack([_sorted_by(rounds) for rounds in bits])
+            self._orders[block] = _shuffled(
+                self._key, block * self._together, self._together, self.data_size
+            )
         return self._orders[block][place]
 
     def _forget(self, before: int) -> None:
@@ -82,29 +80,17 @@ class Batches:
         self._orders = {block: order for block, order in self._orders.items() if block >= first}
 
 
-@partial(jax.jit, static_argnums=2)
-def _random_bits(key: Key, epochs: Array, size: int) -> Array:
-    """For each epoch, (rounds, size) uint32 to sort by; two rounds where one would have ties."""
-    rounds = math.ceil(3 * math.log(size) / math.log(2**32 - 1)) if size > 1 else 1
+def _shuffled(key: int, first: int, count: int, size: int) -> np.ndarray:
+    """The epochs `first` to `first + count`: (count, size) int32.
 
-    def bits(epoch: Array) -> Array:
-        left, drawn = jax.random.fold_in(key, epoch), []
-        for _ in range(rounds):
-            left, now = jax.random.split(left)
-            drawn.append(jax.random.bits(now, (size,)))
-        return jnp.stack(drawn)
-
-    return jax.vmap(bits)(epochs)
-
-
-def _sorted_by(rounds: np.ndarray) -> np.ndarray:
-    """The order that `jax.random.permutation` finds; NumPy sorts many times as fast as XLA.
-
-    Each place rides below the bits it is sorted by, so that equal bits keep their order.
+    Rows are sorted by random numbers: 64 bits each, of which the lowest make room for the row.
+    Which numbers an epoch takes does not depend on the epochs it is shuffled together with.
     """
-    places = np.arange(rounds.shape[1], dtype=np.uint64)
-    order = places.astype(np.int32)
-    for bits in rounds:
-        in_order = np.sort((bits.astype(np.uint64) << np.uint64(32)) | places)
-        order = order[(in_order & np.uint64(0xFFFFFFFF)).astype(np.int32)]
-    return order
+    draws = -(-size // 4)  # Philox gives four numbers a draw
+    generator = np.random.Philox(key=key % 2**128)
+    generator.advance(first * draws)
+    numbers = generator.random_raw(count * draws * 4).reshape(count, draws * 4)[:, :size]
+    room = np.uint64((1 << size.bit_length()) - 1)
+    numbers = (numbers & ~room) | np.arange(size, dtype=np.uint64)
+    numbers.sort(axis=1)
+    return (numbers & room).astype(np.int32)

@@ -32,9 +32,9 @@ class Tally(NamedTuple):
 
 
 def empty_tally() -> Tally:
-    """Nothing said yet."""
-    zero = jnp.zeros((), float)
-    return Tally(zero, zero, zero, zero, jnp.int32(0))
+    """Nothing said yet; on the host, where it costs nothing to make."""
+    zero: Any = np.zeros((), jax.dtypes.canonicalize_dtype(float))
+    return Tally(zero, zero, zero, zero, zero.astype(np.int32))
 
 
 def add_to_tally(tally: Tally, info: Any) -> Tally:
@@ -114,9 +114,9 @@ class Advance:
                 batch = jax.tree.map(lambda x: jnp.asarray(x[row]), self.data)  # noqa: B023
                 state, tally = self._given(state, tally, batch, self.keys)
             return state, tally
-        table = np.zeros((self.most, rows.shape[1]), np.int32)
+        table = np.empty((self.most, rows.shape[1]), np.int32)  # what follows the rows is not read
         table[: len(rows)] = rows
-        table = jnp.asarray(table)
+        table = jax.device_put(table)
         if self.executor == "scan":
             return self._many(state, tally, table, np.int32(len(rows)), self.data, self.keys)
         for _ in rows:

@@ -70,6 +70,7 @@ class Runner:
         self._collapse = jax.jit(collapse)
         self._chunk_steps, self._speed, self._compiled = 1, 0.0, False
         self._reported = self._saved = time.monotonic()
+        self._untold: tuple[Report, dict[str, float]] | None = None  # with norms by group
 
     @property
     def scale(self) -> float:
@@ -103,6 +104,7 @@ class Runner:
 
     def save(self) -> None:
         """Save all that is needed to go on from here."""
+        self._tell()
         meta = {"retried": self.retried, "health": self.health.memory()}
         self.record.commit_state(to_arrays(self.state), meta)
         self._saved = time.monotonic()
@@ -128,8 +130,10 @@ class Runner:
         self.state, tally = advance(
             self.state, empty_tally(), first, self.batches.rows(first, count)
         )
-        self.batches.prepare(first + count, count)  # while the device is busy
-        tally, seen = jax.device_get((tally, vitals(self.state)))
+        looked_at = tally, vitals(self.state)
+        self._tell()  # while the device is busy
+        self.batches.prepare(first + count, count)
+        tally, seen = jax.device_get(looked_at)
         self._set_pace(count, time.monotonic() - began)
         self.step = first + count
         energy = float(tally.energy) / count  # the mean: one bad energy makes it bad
@@ -137,7 +141,7 @@ class Runner:
         since = time.monotonic() - self._reported  # chunks that a draw cuts short are not all told
         due = self._speed and since > 0.5 * self.pace.chunk_seconds
         if due or self._at_end(target):
-            self._report(tally, energy, seen)
+            self._untold = self._report(tally, energy, seen)
         return float(tally.last_energy)
 
     def _at_end(self, target: int) -> bool:
@@ -152,9 +156,10 @@ class Runner:
         wished = max(1, round(self._speed * self.pace.chunk_seconds))
         self._chunk_steps = min(wished, 8 * self._chunk_steps)
 
-    def _report(self, tally: Tally, energy: float, seen: dict[str, Any]) -> None:
+    def _report(
+        self, tally: Tally, energy: float, seen: dict[str, Any]
+    ) -> tuple[Report, dict[str, float]]:
         self._reported = time.monotonic()
-        temperature = {k: float(v) for k, v in seen.get("temperature", {}).items()}
         report = Report(
             step=self.step,
             steps=self.collection.step_of(self.collection.draws),
@@ -163,17 +168,23 @@ class Runner:
             steps_per_second=self._speed,
             energy=energy,
             step_size=float(tally.step_size),
-            temperature=temperature,
+            temperature={k: float(v) for k, v in seen.get("temperature", {}).items()},
             acceptance=float(tally.acceptance / tally.tests) if tally.tests else None,
         )
+        return report, {group: float(value) for group, value in seen["norm"].items()}
+
+    def _tell(self) -> None:
+        """Show, log and send the last report, unless that was done."""
+        if self._untold is None:
+            return
+        (report, norms), self._untold = self._untold, None
         self.reporter.report(report)
-        norms = {group: float(value) for group, value in seen["norm"].items()}
         self.record.append_log({**report.facts(), "norm": norms})
         if self.events is not None:
-            named = {f"temperature/{k}": v for k, v in temperature.items()}
+            named = {f"temperature/{k}": v for k, v in report.temperature.items()}
             named |= {f"norm/{k}": v for k, v in norms.items()}
             named |= {"energy": report.energy, "step_size": report.step_size}
-            self.events.scalars(self.step, named)
+            self.events.scalars(report.step, named)
 
     def _retry(self, error: Diverged) -> None:
         """Go back to the last saved state with half the step size, or give up."""

@@ -15,7 +15,10 @@ def remember_compilations() -> None:
 
     JAX reads this when it is imported; a folder or a switch that the user has set stays.
     """
-    if "jax" in sys.modules or "JAX_COMPILATION_CACHE_DIR" in os.environ:
+    if "jax" in sys.modules:
+        return
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return
     folder = cache_folder() / "compiled"
     try:
@@ -25,7 +28,6 @@ def remember_compilations() -> None:
         return
     if os.access(folder, os.W_OK):
         os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 
 def make_room(folder: Path, most: int) -> None:

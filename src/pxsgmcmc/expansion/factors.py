@@ -1,6 +1,7 @@
 """The square factors that multiply a weight: full matrices, or diagonal plus low rank."""
 
 import math
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import jax
@@ -53,6 +54,7 @@ def transpose(factor: Factor) -> Factor:
     return LowRank(factor.diagonal, factor.right, factor.left)
 
 
+@partial(jax.jit, static_argnames="axes")  # so that layers of one shape are traced once
 def multiply(factor: Factor, leaf: Array, axes: tuple[int, ...]) -> Array:
     """Multiply `leaf` by `factor` along `axes`, taken together as one axis of length p.
 

@@ -50,6 +50,7 @@ def by_xla(x: Array, kernel: Array, stride: int) -> Array:
     )
 
 
+@partial(jax.jit, static_argnums=2)  # so that layers of one shape are traced once
 def _forward(x: Array, kernel: Array, stride: int) -> Array:
     if not _on_cpu():
         return by_xla(x, kernel, stride)
@@ -64,6 +65,7 @@ def _keep(x: Array, kernel: Array, stride: int) -> tuple[Array, tuple[Array, Arr
     return _forward(x, kernel, stride), (x, kernel)
 
 
+@partial(jax.jit, static_argnums=0)
 def _pull_back(stride: int, kept: tuple[Array, Array], dy: Array) -> tuple[Array, Array]:
     x, kernel = kept
     if not _on_cpu():

@@ -5,6 +5,7 @@ around the functions lay out their parameters as zeros; where these start is sai
 """
 
 import math
+from functools import partial
 from typing import Any
 
 import jax
@@ -48,6 +49,7 @@ def filter_response_norm(
     return _norm(x, scale, bias, threshold, epsilon)
 
 
+@partial(jax.jit, static_argnums=4)
 def _norm_and_kept(
     x: Array, scale: Array, bias: Array, threshold: Array, epsilon: float
 ) -> tuple[Array, tuple[Array, ...]]:
@@ -56,6 +58,7 @@ def _norm_and_kept(
     return jnp.maximum(normed, _per_channel(threshold)), (x, inverse, scale, bias, threshold)
 
 
+@partial(jax.jit, static_argnums=0)
 def _norm_gradient(
     epsilon: float, kept: tuple[Array, ...], dy: Array
 ) -> tuple[Array, Array, Array, Array]:

@@ -1,15 +1,17 @@
 """A sampler as an optax gradient transformation, for training loops that already exist."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.tree import dot
 from pxsgmcmc.types import Array, Key, MetropolisInfo, Potential, Sampler, Tree
+
+if TYPE_CHECKING:
+    import optax  # a tenth of a second that most programs need not spend
 
 
 class AsOptaxState(NamedTuple):
@@ -19,7 +21,7 @@ class AsOptaxState(NamedTuple):
     sampler: Any
 
 
-def as_optax(build: Callable[[Potential], Sampler], key: Key) -> optax.GradientTransformation:
+def as_optax(build: Callable[[Potential], Sampler], key: Key) -> "optax.GradientTransformation":
     """Turn a sampler into a `GradientTransformation` that takes gradients made elsewhere.
 
     The gradients must be of the energy in full-data units: (N / |B|) times the summed loss of the
@@ -30,6 +32,7 @@ def as_optax(build: Callable[[Potential], Sampler], key: Key) -> optax.GradientT
       key: root of the noise; step t uses `fold_in(key, t)`.
 
     Example:
+      >>> import optax
       >>> from pxsgmcmc.samplers import sghmc
       >>> transform = as_optax(lambda U: sghmc(U, 1e-2, friction=1.0), jax.random.key(0))
       >>> params = jnp.ones(3)
@@ -37,6 +40,8 @@ def as_optax(build: Callable[[Potential], Sampler], key: Key) -> optax.GradientT
       >>> updates, state = transform.update(params, state, params)  # gradient of |q|^2 / 2
       >>> params = optax.apply_updates(params, updates)
     """
+    import optax
+
     calls = 0
 
     def linear(position: Tree, gradient: Tree) -> Array:
