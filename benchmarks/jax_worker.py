@@ -28,7 +28,7 @@ def chain(name: str, setting: Setting) -> Callable[[int], None]:
 
     import pxsgmcmc as px
     from pxsgmcmc.chain.batches import Batches
-    from pxsgmcmc.chain.executors import Advance, choose_executor, empty_tally
+    from pxsgmcmc.chain.executors import Advance, choose_executor
     from pxsgmcmc.rng import streams
 
     parts = problem(setting)
@@ -47,7 +47,7 @@ def chain(name: str, setting: Setting) -> Callable[[int], None]:
 
     def steps(count: int) -> None:
         nonlocal state, taken
-        state, tally = advance(state, empty_tally(), taken, batches.rows(taken, count))
+        state, tally = advance(state, taken, batches.rows(taken, count))
         taken += count
         batches.prepare(taken, count)
         jax.block_until_ready((state, tally))

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pxsgmcmc.chain.batches import Batches
-from pxsgmcmc.chain.executors import Advance, empty_tally
+from pxsgmcmc.chain.executors import Advance
 from pxsgmcmc.chain.health import Health, vitals
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.config import Config, parse_config, write_config
@@ -109,7 +109,7 @@ class Bench:
         logits = []
         for first in range(0, chain.draws * chain.steps, chain.steps):
             table = rows.rows(first, chain.steps)
-            state, tally = self.advance(state, empty_tally(), first, table)
+            state, tally = self.advance(state, first, table)
             tally, seen = jax.device_get((tally, vitals(state)))
             energy, last = float(tally.energy) / chain.steps, first + chain.steps - 1
             health.check(first, last, energy, float(tally.step_size), seen)

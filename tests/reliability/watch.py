@@ -18,7 +18,7 @@ import numpy as np
 
 import pxsgmcmc as px
 from pxsgmcmc.chain.batches import Batches
-from pxsgmcmc.chain.executors import Advance, empty_tally
+from pxsgmcmc.chain.executors import Advance
 from pxsgmcmc.chain.health import Health, vitals
 from pxsgmcmc.rng import streams
 
@@ -90,7 +90,7 @@ def measure(rounds):
         return jax.tree.map(jnp.copy, sampler.init(position))
 
     def with_watch(state):
-        state, tally = advance(state, empty_tally(), 0, rows)
+        state, tally = advance(state, 0, rows)
         tally, seen = jax.device_get((tally, vitals(state)))
         health.check(0, CHUNK, float(tally.energy) / CHUNK, float(tally.step_size), seen)
         return state

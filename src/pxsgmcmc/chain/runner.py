@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.collect import Collection
-from pxsgmcmc.chain.executors import Advance, Tally, empty_tally
+from pxsgmcmc.chain.executors import Advance, Tally
 from pxsgmcmc.chain.health import Health, vitals
 from pxsgmcmc.chain.progress import Report, Reporter
 from pxsgmcmc.chain.record import Memory, from_arrays, to_arrays
@@ -127,9 +127,7 @@ class Runner:
         """Take steps towards `target`, look at the result; returns the last energy."""
         first, count = self.step, min(self._chunk_steps, target - self.step, advance.most)
         began = time.monotonic()
-        self.state, tally = advance(
-            self.state, empty_tally(), first, self.batches.rows(first, count)
-        )
+        self.state, tally = advance(self.state, first, self.batches.rows(first, count))
         looked_at = tally, vitals(self.state)
         self._tell()  # while the device is busy
         self.batches.prepare(first + count, count)

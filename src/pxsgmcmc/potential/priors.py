@@ -12,6 +12,8 @@ from pxsgmcmc.expansion.position import Expanded, collapse
 from pxsgmcmc.tree import broadcast_prefix, check_prefix, widen
 from pxsgmcmc.types import Array, Tree
 
+FEW = 16  # leaves; more are laid end to end before they are summed
+
 
 class Normal(NamedTuple):
     """A normal prior; made by `normal`."""
@@ -101,10 +103,15 @@ def _quadratic(tree: Tree, variance: Tree, old: Tree | None) -> Array:
 
 
 def _alike(values: list[Any]) -> list[list[int]]:
-    """The places of equal numbers; what is traced stands alone, its value being unknown."""
+    """The places of equal numbers that are summed together.
+
+    What is traced stands alone, its value being unknown; so do the leaves of a small network, which
+    run faster one by one.
+    """
     found: dict[Any, list[int]] = {}
     for place, value in enumerate(values):
-        known = value if isinstance(value, int | float) else ("alone", place)
+        together = len(values) > FEW and isinstance(value, int | float)
+        known = value if together else ("alone", place)
         found.setdefault(known, []).append(place)
     return list(found.values())
 
