@@ -110,7 +110,7 @@ class Advance:
             def body(i, carry):
                 state, infos = carry
                 state, info = step(i, state)
-                # Written down, and added up at the end: sums in the loop made small networks slower.
+                # Written down, and added up at the end: sums in the loop slow small networks.
                 return state, jax.tree.map(lambda all, this: all.at[i].set(this), infos, info)
 
             _, info = jax.eval_shape(step, 0, state)
