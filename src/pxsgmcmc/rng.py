@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 from pxsgmcmc.types import Array, Key
 
@@ -23,9 +24,9 @@ def streams(seed: int, chain: int = 0) -> Streams:
       >>> keys = streams(seed=0, chain=1)
       >>> noise_of_step_7 = jax.random.fold_in(keys.noise, 7)
     """
-    return _split(jax.random.key(seed), chain)
+    return _split(jax.random.key(seed), jnp.asarray(chain, jnp.uint32))
 
 
 @jax.jit  # one small program instead of many
-def _split(key: Key, chain: int | Array) -> Streams:
+def _split(key: Key, chain: Array) -> Streams:
     return Streams(*jax.random.split(jax.random.fold_in(key, chain), len(Streams._fields)))

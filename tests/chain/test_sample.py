@@ -143,6 +143,16 @@ def test_another_version_of_jax_is_mentioned_on_resuming(tmp_path, monkeypatch, 
     assert "this is jaxlib 9.9.9: the last bits may differ" in capsys.readouterr().err
 
 
+def test_a_run_of_another_version_of_the_library_is_mentioned_too(tmp_path, monkeypatch, capsys):
+    module, origin = (sys.modules[f"pxsgmcmc.chain.{name}"] for name in ("sample", "origin"))
+    monkeypatch.setattr(origin, "versions", dict)  # as runs before the version was written down
+    run(out=tmp_path / "run")
+    monkeypatch.setattr(module, "versions", lambda: {"pxsgmcmc": "9.9"})
+    run(out=tmp_path / "run", resume=True, progress="plain")
+    said = capsys.readouterr().err
+    assert "began with pxsgmcmc unknown, this is pxsgmcmc 9.9: the draws may differ" in said
+
+
 def test_a_state_of_another_model_is_not_loaded(tmp_path, signal_after):
     signal_after(2)
     run("sghmc", out=tmp_path / "run", chunk_seconds=1e-6)

@@ -87,7 +87,7 @@ def _shuffled(key: int, first: int, count: int, size: int) -> np.ndarray:
     Which numbers an epoch takes does not depend on the epochs it is shuffled together with.
     """
     draws = -(-size // 4)  # Philox gives four numbers a draw
-    generator = np.random.Philox(key=key % 2**128)
+    generator = np.random.Philox(key=key)
     generator.advance(first * draws)
     numbers = generator.random_raw(count * draws * 4).reshape(count, draws * 4)[:, :size]
     room = np.uint64((1 << size.bit_length()) - 1)

@@ -12,8 +12,11 @@ import numpy as np
 
 
 def versions() -> dict[str, str]:
-    """Of what the last bits of a draw can depend on."""
+    """Of what a draw can depend on beside its settings."""
+    from pxsgmcmc import __version__  # known once the package is
+
     return {
+        "pxsgmcmc": __version__,
         "python": platform.python_version(),
         "jax": jax.__version__,
         "jaxlib": metadata.version("jaxlib"),

@@ -246,9 +246,10 @@ def _check_same(record: Run, text: str, executor: str) -> list[str]:
     changed = {k: v for k, v in versions().items() if origin["versions"].get(k) != v}
     notes = list(record.notes)
     if changed:
-        then = ", ".join(f"{k} {origin['versions'].get(k)}" for k in changed)
+        then = ", ".join(f"{k} {origin['versions'].get(k, 'unknown')}" for k in changed)
         now = ", ".join(f"{k} {v}" for k, v in changed.items())
-        notes.append(f"The run began with {then}, this is {now}: the last bits may differ.")
+        what = "draws" if "pxsgmcmc" in changed else "last bits"  # its streams are its own
+        notes.append(f"The run began with {then}, this is {now}: the {what} may differ.")
     return notes
 
 
