@@ -13,8 +13,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-    # JAX is imported, so this is for the processes that tests start: they compile things once, and
-    # leave nothing in the user's own cache.
+    # JAX is imported, so this is for workers and the processes that tests start: they compile
+    # things once, and leave nothing in the user's own cache.
     compiled = tempfile.mkdtemp(prefix="pxsgmcmc-compiled-")
     atexit.register(shutil.rmtree, compiled, ignore_errors=True)
     os.environ["JAX_COMPILATION_CACHE_DIR"] = compiled

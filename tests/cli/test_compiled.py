@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+import zlib
 
 import pytest
 
 from pxsgmcmc.cli import COMMANDS, COMPILING
-from pxsgmcmc.cli.compiled import make_room, remember_compilations
+from pxsgmcmc.cli.compiled import make_room, remember_compilations, remove_torn
 from tests.cli.settings import SMALL
 
 
@@ -29,18 +30,30 @@ def test_the_commands_that_compile_do_not_import_jax_before_they_are_called():
     assert python(code) == "False\n"
 
 
-def test_a_run_leaves_its_programs_and_no_warning(tmp_path):
+def run(tmp_path, out, **environment):
     (tmp_path / "small.toml").write_text(SMALL)
-    environment = {k: v for k, v in os.environ.items() if "CACHE" not in k}
+    inherited = {k: v for k, v in os.environ.items() if "CACHE" not in k}
     done = subprocess.run(
-        [sys.executable, "-m", "pxsgmcmc", "run", "small.toml", "--out", "run"],
+        [sys.executable, "-m", "pxsgmcmc", "run", "small.toml", "--out", out],
         cwd=tmp_path,
-        env=environment | {"PXSGMCMC_DATA": str(tmp_path / "cache")},
+        env=inherited | {"PXSGMCMC_DATA": str(tmp_path / "cache")} | environment,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0 and "Warning" not in done.stderr, done.stderr
-    assert list((tmp_path / "cache/compiled").glob("*-cache"))
+
+
+def test_a_run_leaves_its_programs_and_no_warning_and_mends_torn_ones(tmp_path):
+    run(tmp_path, "first")
+    programs = list((tmp_path / "cache/compiled").glob("*-cache"))
+    step = max(programs, key=lambda path: path.stat().st_size)
+    whole = step.stat().st_size
+    os.truncate(step, whole // 2)  # as a kill in the midst of writing leaves it
+    run(tmp_path, "second")
+    assert step.stat().st_size > 0.9 * whole
+    os.truncate(step, whole // 2)
+    run(tmp_path, "third", JAX_COMPILATION_CACHE_DIR=str(step.parent))  # not ours to remove
+    assert step.stat().st_size == whole // 2
 
 
 def test_a_folder_that_the_user_chose_stays(tmp_path, monkeypatch):
@@ -59,6 +72,21 @@ def test_a_place_that_cannot_be_made_is_done_without(tmp_path, monkeypatch):
     monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")
     remember_compilations()
     assert "JAX_COMPILATION_CACHE_DIR" not in os.environ
+
+
+def test_torn_programs_are_removed_and_looked_at_once(tmp_path):
+    whole = zlib.compress(os.urandom(1000))
+    contents = {"whole": whole, "torn": whole[:-1], "empty": b"", "zstd": b"\x28\xb5\x2f\xfd"}
+    for name, program in contents.items():
+        (tmp_path / f"{name}-cache").write_bytes(program)
+    remove_torn(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"whole-cache", "zstd-cache", "checked"}
+    for name, age in {"older": 10, "newer": -10}.items():
+        (tmp_path / f"{name}-cache").write_bytes(b"")
+        when = (tmp_path / "checked").stat().st_mtime - age
+        os.utime(tmp_path / f"{name}-cache", (when, when))
+    remove_torn(tmp_path)
+    assert (tmp_path / "older-cache").exists() and not (tmp_path / "newer-cache").exists()
 
 
 @pytest.mark.parametrize("most, left", [(40, "abcd"), (39, "d"), (20, "d"), (1, "")])
