@@ -9,6 +9,7 @@ SRC = Path(__file__).parents[1] / "src" / "pxsgmcmc"
 WORDS = {"types", "errors", "tree", "rng"}
 MAY_IMPORT = {
     "errors": set(),
+    "memory": set(),
     "types": set(),
     "tree": {"types", "errors"},
     "rng": {"types", "errors"},
@@ -18,7 +19,8 @@ MAY_IMPORT = {
     "samplers": {"types", "tree", "schedules", "errors"},
     "store": {"types", "errors", "tree"},
     "predict": WORDS | {"store", "expansion"},
-    "chain": WORDS | {"schedules", "expansion", "potential", "samplers", "store", "predict"},
+    "chain": WORDS
+    | {"memory", "schedules", "expansion", "potential", "samplers", "store", "predict"},
     "data": {"types", "errors"},
     "models": {"types", "errors"},
     "metrics": {"types", "errors", "tree"},

@@ -17,6 +17,7 @@ from pxsgmcmc.chain.stop import StopWish
 from pxsgmcmc.chain.tensorboard import EventWriter
 from pxsgmcmc.errors import Diverged
 from pxsgmcmc.expansion.position import collapse
+from pxsgmcmc.memory import give_back_freed_memory
 from pxsgmcmc.store import Run
 
 
@@ -149,6 +150,7 @@ class Runner:
         """Aim at chunks of the wished length; the first call also compiles, so it says nothing."""
         if not self._compiled:
             self._chunk_steps, self._compiled = 4, True
+            give_back_freed_memory()
             return
         self._speed = count / max(seconds, 1e-9)
         wished = max(1, round(self._speed * self.pace.chunk_seconds))

@@ -13,10 +13,10 @@ from typing import Annotated, Literal
 import tyro
 
 from pxsgmcmc.cli.configs import load_config
-from pxsgmcmc.cli.memory import keep_freed_memory
 from pxsgmcmc.cli.parallel import run_chains
 from pxsgmcmc.config import Config, parse_config, read_config, started_from_python
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.memory import keep_freed_memory
 from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folders
 
 BEFORE = "Interrupted before the run began\n"

@@ -1,4 +1,4 @@
-"""Memory that a run keeps from step to step."""
+"""What the C library does with memory that was freed, where it is glibc."""
 
 import ctypes
 import os
@@ -8,7 +8,7 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # as in <malloc.h>
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep what a step frees, where it is glibc and the user has not tuned it.
+    """Let it keep what a step frees, unless the user has tuned it.
 
     XLA frees what a step works in when the step ends. By default the kernel gets it back, and the
     next step has to ask for every page of it again; docs/performance.md has what that costs.
@@ -19,3 +19,9 @@ def keep_freed_memory() -> None:
         tune = ctypes.CDLL(None).mallopt
         tune(M_MMAP_MAX, 0)
         tune(M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+def give_back_freed_memory() -> None:
+    """Let it return what is free now: compiling leaves more of it than a network weighs."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
