@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pxsgmcmc.errors import CorruptRun, Diverged, UserError
+from pxsgmcmc.memory import start_with_large_pages
 
 
 class Command(NamedTuple):
@@ -43,6 +44,7 @@ COMMANDS = {
     "data corrupt": Command("corrupt:corrupt_set", "write the 19 corruptions of an image set"),
 }
 COMPILING = {"demo", "run", "resume", "predict", "evaluate", "diagnose"}  # with JAX
+HELP = {"-h", "--help"}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -70,6 +72,8 @@ def guarded(command: Callable[[], int]) -> int:
 
 def entry() -> None:
     """What the `pxsgmcmc` script calls."""
+    if COMPILING & set(sys.argv[1:2]) and not HELP & set(sys.argv):
+        start_with_large_pages()
     sys.exit(main())
 
 
@@ -79,7 +83,7 @@ def _fail(error: Any, code: int) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
+    if not arguments or arguments[0] in HELP | {"help"}:
         print(_overview())
         return 0
     if arguments[0] == "--version":
@@ -122,7 +126,7 @@ def _call(name: str, arguments: list[str]) -> int:
     command = COMMANDS[name]
     module, _, function = command.home.partition(":")
     call = getattr(importlib.import_module(f"pxsgmcmc.cli.{module}"), function)
-    asked_for_help = {"-h", "--help"} & set(arguments)
+    asked_for_help = HELP & set(arguments)
     said = io.StringIO()
     parsed: list[Any] = []
 

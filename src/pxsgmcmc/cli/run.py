@@ -16,7 +16,6 @@ from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.cli.parallel import run_chains
 from pxsgmcmc.config import Config, parse_config, read_config, started_from_python
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.memory import keep_freed_memory
 from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folders
 
 BEFORE = "Interrupted before the run began\n"
@@ -95,7 +94,6 @@ def run_one(
     """Run one chain in this process and say how it ended; returns the exit code."""
     if "jax" not in sys.modules:  # it reads this when it starts
         os.environ["PJRT_NPROC"] = str(config.threads)
-    keep_freed_memory()
     go_on = f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}"
     begun = f"Interrupted; {go_on}\n"
     with _ended_by_signals(lambda: begun if (folder / MANIFEST).exists() else BEFORE):
