@@ -11,6 +11,7 @@ import functools
 import json
 import statistics
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,12 @@ import whole as whole_runs
 from page import as_markdown, bar, judged, machine, table, write_page
 from race import Candidate, race, race_together, ratio, spread
 
+from pxsgmcmc.memory import LARGE_PAGES, TUNABLES
+
 ROOT = Path(__file__).parents[1]
 NUMBERS = ROOT / "docs" / "performance.json"
 
-# What `pxsgmcmc run` tells the C library: keep what a step frees.
-KEEP = {"GLIBC_TUNABLES": "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=2147483647"}
+LARGE = {TUNABLES: LARGE_PAGES}  # as the command line starts
 R8 = {"depth": 8, "width": 8, "size": 8, "channels": 1, "batch": 100, "rows": 1000}
 MLP = {"model": "mlp", "depth": 2, "width": 64, "size": 8, "channels": 1, "batch": 100}
 LAYOUTS = ("channels_last", "contiguous")
@@ -54,12 +56,13 @@ def r20() -> dict[str, Any]:
         Candidate("PX-SGHMC c=d=1", "sghmc", C1D1),
         Candidate("PX-SGHMC c=d=2", "sghmc", C2D2),
         Candidate("floor, default layers", "floor", {"layers": "xla"}),
-        Candidate("SGHMC, memory kept", "sghmc", environment=KEEP),
+        Candidate("SGHMC, large pages", "sghmc", environment=LARGE),
         *pytorch({f"PyTorch eager, {name}": f"torch_plain_{name}" for name in LAYOUTS}),
         *pytorch({f"PyTorch, norm by hand, {name}": f"torch_{name}" for name in LAYOUTS}),
-        *pytorch({f"PyTorch, by hand, kept, {name}": f"torch_{name}" for name in LAYOUTS}, KEEP),
+        *pytorch({f"PyTorch eager, large, {x}": f"torch_plain_{x}" for x in LAYOUTS}, LARGE),
+        *pytorch({f"PyTorch, by hand, large, {x}": f"torch_{x}" for x in LAYOUTS}, LARGE),
     ]
-    times = race(candidates, steps=1, rounds=11)
+    times = race(candidates, steps=2, rounds=9, untimed=1)
     found: dict[str, Any] = {"steps": table(times, "floor")}
     px, plain = times["PX-SGHMC c=d=1"], times["SGHMC"]
     bars = [
@@ -71,9 +74,10 @@ def r20() -> dict[str, Any]:
     rivals = [
         ("SGHMC", "PyTorch eager, channels_last", "PyTorch eager, channels last"),
         ("SGHMC", "PyTorch eager, {}", "PyTorch eager, its better layout"),
-        ("SGHMC, memory kept", "PyTorch eager, {}", "PyTorch eager, its better layout"),
-        ("SGHMC", "PyTorch, norm by hand, {}", "the same, norm by hand"),
-        ("SGHMC, memory kept", "PyTorch, by hand, kept, {}", "the same, memory kept too"),
+        ("SGHMC, large pages", "PyTorch eager, {}", "PyTorch eager, its better layout"),
+        ("SGHMC, large pages", "PyTorch eager, large, {}", "PyTorch eager, large pages too"),
+        ("SGHMC", "PyTorch, norm by hand, {}", "PyTorch, norm by hand"),
+        ("SGHMC, large pages", "PyTorch, by hand, large, {}", "PyTorch, by hand, large pages too"),
     ]
     for ours, label, what in rivals:
         layouts = [times[label.format(name)] for name in LAYOUTS if label.format(name) in times]
@@ -85,21 +89,31 @@ def r20() -> dict[str, Any]:
 
 def memory() -> dict[str, Any]:
     """R20 at batch 256: memory of the process, and of a step beyond it."""
-    candidates = [Candidate("SGHMC", "sghmc"), Candidate("PX-SGHMC c=d=1", "sghmc", C1D1)]
-    # What compiling leaves behind differs from process to process, so there are several.
-    pairs = [race(candidates, steps=1, rounds=3) for _ in range(5)]
-    rows, peaks, steps = [], [], []
-    for label in (one.label for one in candidates):
-        peak = [found[label].peak_mb for found in pairs]
-        idle = [found[label].idle_mb for found in pairs]
-        between, most = statistics.median(idle), statistics.median(peak)
-        rows.append({"what": label, "found": f"{between:.0f} MB between steps, {most:.0f} at most"})
-        peaks.append(peak)
-        steps.append([a - b for a, b in zip(peak, idle, strict=True)])
-    bars = [
-        judged("peak of the process, PX c=d=1 / SGHMC", ratio(peaks[1], peaks[0]), 1.05),
-        judged("what a step adds, PX c=d=1 / SGHMC", ratio(steps[1], steps[0]), 1.05),
-    ]
+    rows: list[dict[str, str]] = []
+    bars: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        cache = {"JAX_COMPILATION_CACHE_DIR": folder}
+        for how, environment in (("just compiled", {}), ("compiled before", cache)):
+            candidates = [
+                Candidate("SGHMC", "sghmc", environment=environment),
+                Candidate("PX-SGHMC c=d=1", "sghmc", C1D1, environment=environment),
+            ]
+            if environment:
+                race(candidates, steps=1, rounds=1)  # compiles
+            # What is left behind differs from process to process, so there are several.
+            pairs = [race(candidates, steps=1, rounds=2) for _ in range(5)]
+            peaks, steps = [], []
+            for label in (one.label for one in candidates):
+                peak = [found[label].peak_mb for found in pairs]
+                idle = [found[label].idle_mb for found in pairs]
+                between, most = statistics.median(idle), statistics.median(peak)
+                found = f"{between:.0f} MB between steps, {most:.0f} at most"
+                rows.append({"what": f"{label}, {how}", "found": found})
+                peaks.append(peak)
+                steps.append([a - b for a, b in zip(peak, idle, strict=True)])
+            what = f"PX c=d=1 / SGHMC, {how}"
+            bars.append(judged(f"peak of the process, {what}", ratio(peaks[1], peaks[0]), 1.05))
+            bars.append(judged(f"what a step adds, {what}", ratio(steps[1], steps[0]), 1.05))
     return {"memory": rows, "bars": bars}
 
 
@@ -144,7 +158,7 @@ def small() -> dict[str, Any]:
         Candidate("R8 gradient, bare", "gradient", R8),
         Candidate("R8 SGHMC", "sghmc", R8),
         Candidate("R8 SGHMC, steps called one by one", "sghmc", R8 | {"executor": "loop"}),
-        Candidate("R8 SGHMC, memory kept", "sghmc", R8, environment=KEEP),
+        Candidate("R8 SGHMC, large pages", "sghmc", R8, environment=LARGE),
         Candidate("R8 PX-SGHMC c=d=1", "sghmc", R8 | C1D1),
         Candidate("R8 dispatch of an empty step", "dispatch", R8),
     ]
