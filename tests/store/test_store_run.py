@@ -10,7 +10,7 @@ import safetensors.numpy
 from store_samples import contents_of, files_of, make_run, read_everything
 
 from pxsgmcmc.errors import CorruptRun, UserError
-from pxsgmcmc.store import create_run, manifest, open_run, verify
+from pxsgmcmc.store import contents, create_run, manifest, open_run, verify
 
 
 def test_draws_state_log_and_results_come_back_as_they_were_given(tmp_path):
@@ -201,6 +201,26 @@ def test_a_damaged_last_state_falls_back_to_the_one_before_and_says_so(tmp_path)
         assert len(run.draws) == 4  # the draw that is newer than the state is still there
         run.commit_state({"q": np.zeros(2)}, {"step": 30})
     assert verify(folder).problems == []
+
+
+@pytest.mark.parametrize("saved_before", [0, 1])
+def test_a_state_saved_after_the_index_was_read_is_no_damage(tmp_path, monkeypatch, saved_before):
+    arrays = {"w": np.zeros(3)}
+    with create_run(tmp_path / "run", "", {}) as writer:
+        for _ in range(saved_before):
+            writer.commit_state(arrays, {})
+        reader, read = open_run(tmp_path / "run"), contents.read_contents
+
+        def read_and_be_overtaken(folder):
+            held = read(folder)
+            if not writer.draws:
+                writer.commit_draw(arrays, step=1)
+                writer.commit_state(arrays, {})
+            return held
+
+        monkeypatch.setattr(contents, "read_contents", read_and_be_overtaken)
+        saved = reader.load_state()
+        assert saved is not None and (saved.draws, saved.notes) == (1, [])
 
 
 def test_two_damaged_states_are_damage(tmp_path):

@@ -120,10 +120,18 @@ class Run:
         return saved
 
     def _find_state(self) -> state.Found:
-        # Read anew: while another process writes, its state may know of draws that came after ours.
-        return contents.steady(
-            self.path, lambda: state.find(self.path, contents.read_contents(self.path))
-        )
+        # Read anew: while another process writes, its state may know of draws that came after ours,
+        # or even after this look at the index; then another look finds nothing wrong.
+        def look() -> state.Found:
+            return state.find(self.path, contents.read_contents(self.path))
+
+        found = None
+        for _ in contents.attempts(self.path):
+            found = contents.steady(self.path, look)
+            if not found.problems:
+                break
+        assert found is not None
+        return found
 
     def commit_draw(
         self, arrays: Mapping[str, Any], *, step: int, energy: float | None = None, **facts: Any
