@@ -10,7 +10,7 @@ import safetensors.numpy
 from store_samples import contents_of, files_of, make_run, read_everything
 
 from pxsgmcmc.errors import CorruptRun, UserError
-from pxsgmcmc.store import contents, create_run, manifest, open_run, verify
+from pxsgmcmc.store import contents, create_run, layout, manifest, open_run, verify
 
 
 def test_draws_state_log_and_results_come_back_as_they_were_given(tmp_path):
@@ -221,6 +221,24 @@ def test_a_state_saved_after_the_index_was_read_is_no_damage(tmp_path, monkeypat
         monkeypatch.setattr(contents, "read_contents", read_and_be_overtaken)
         saved = reader.load_state()
         assert saved is not None and (saved.draws, saved.notes) == (1, [])
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_verify_tells_what_a_fast_writer_adds_from_damage(tmp_path, monkeypatch, damaged):
+    with create_run(tmp_path / "run", "", {}) as writer:
+        first = writer.commit_draw({"w": np.zeros(3)}, step=1)
+        if damaged:
+            (tmp_path / "run/draws" / first.name).write_bytes(b"not what was written")
+        walk = layout.walk
+
+        def walk_after_two_more_draws(folder, below=""):
+            for _ in range(0 if below else 2):
+                writer.commit_draw({"w": np.zeros(3)}, step=len(writer.draws) + 1)
+            return walk(folder, below)
+
+        monkeypatch.setattr(layout, "walk", walk_after_two_more_draws)
+        problems = verify(tmp_path / "run").problems
+    assert [first.name in problem for problem in problems] == [True] * damaged
 
 
 def test_two_damaged_states_are_damage(tmp_path):
