@@ -112,6 +112,20 @@ def test_preparation_gets_a_key_that_depends_on_the_step():
     assert not same(noisy, run())
 
 
+def test_memory_is_given_back_once_after_the_first_chunk(monkeypatch):
+    steps = []
+    chunk = runner.Runner._chunk
+
+    def noted(self, *args):
+        steps.append("chunk")
+        return chunk(self, *args)
+
+    monkeypatch.setattr(runner.Runner, "_chunk", noted)
+    monkeypatch.setattr(runner, "give_back_freed_memory", lambda: steps.append("given back"))
+    run()
+    assert steps[:3] == ["chunk", "given back", "chunk"] and steps.count("given back") == 1
+
+
 def test_the_run_directory_says_what_was_run(tmp_path):
     run(out=tmp_path / "run", facts={"data": "abc"})
     stored = open_run(tmp_path / "run")

@@ -30,11 +30,11 @@ def test_the_commands_that_compile_do_not_import_jax_before_they_are_called():
     assert python(code) == "False\n"
 
 
-def run(tmp_path, out, **environment):
+def run(tmp_path, out, *flags, **environment):
     (tmp_path / "small.toml").write_text(SMALL)
     inherited = {k: v for k, v in os.environ.items() if "CACHE" not in k}
     done = subprocess.run(
-        [sys.executable, "-m", "pxsgmcmc", "run", "small.toml", "--out", out],
+        [sys.executable, "-m", "pxsgmcmc", "run", "small.toml", "--out", out, *flags],
         cwd=tmp_path,
         env=inherited | {"PXSGMCMC_DATA": str(tmp_path / "cache")} | environment,
         capture_output=True,
@@ -54,6 +54,15 @@ def test_a_run_leaves_its_programs_and_no_warning_and_mends_torn_ones(tmp_path):
     os.truncate(step, whole // 2)
     run(tmp_path, "third", JAX_COMPILATION_CACHE_DIR=str(step.parent))  # not ours to remove
     assert step.stat().st_size == whole // 2
+
+
+def test_chains_that_meet_half_written_programs_do_not_warn(tmp_path):
+    run(tmp_path, "first", "--chains", "2")
+    programs = list((tmp_path / "cache/compiled").glob("*-cache"))
+    assert programs
+    for program in programs:  # as they look to a chain while another writes them
+        os.truncate(program, program.stat().st_size // 2)
+    run(tmp_path, "second", "--chains", "2", JAX_COMPILATION_CACHE_DIR=str(programs[0].parent))
 
 
 def test_a_folder_that_the_user_chose_stays(tmp_path, monkeypatch):

@@ -133,6 +133,8 @@ class Runner:
         self._tell()  # while the device is busy
         self.batches.prepare(first + count, count)
         tally, seen = jax.device_get(looked_at)
+        if not self._compiled:
+            give_back_freed_memory()  # what compiling left behind
         self._set_pace(count, time.monotonic() - began)
         self.step = first + count
         energy = float(tally.energy) / count  # the mean: one bad energy makes it bad
@@ -150,7 +152,6 @@ class Runner:
         """Aim at chunks of the wished length; the first call also compiles, so it says nothing."""
         if not self._compiled:
             self._chunk_steps, self._compiled = 4, True
-            give_back_freed_memory()
             return
         self._speed = count / max(seconds, 1e-9)
         wished = max(1, round(self._speed * self.pace.chunk_seconds))
