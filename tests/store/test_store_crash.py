@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import crash_writer
@@ -72,10 +73,12 @@ def test_readers_of_a_run_at_work_see_no_damage(disk_path):
     program = (
         f"import sys; sys.path.insert(0, {str(PROGRAM.parent)!r})\n"
         "import pathlib, crash_writer\n"
-        "for _ in range(3): crash_writer.write_run(pathlib.Path(sys.argv[1]) / 'run')\n"
+        "def wait(number): sys.stdin.read(1)\n"  # after each draw, for a look of the reader
+        "for _ in range(3): crash_writer.write_run(pathlib.Path(sys.argv[1]) / 'run', said=wait)\n"
     )
-    looks = 0
-    with subprocess.Popen([sys.executable, "-c", program, str(disk_path)]) as writer:
+    looks, command = 0, [sys.executable, "-c", program, str(disk_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, bufsize=0) as writer:
+        assert writer.stdin
         while writer.poll() is None:
             if (folder / "manifest.json").exists():
                 assert verify(folder).problems == []
@@ -83,4 +86,6 @@ def test_readers_of_a_run_at_work_see_no_damage(disk_path):
                 list(run.iter_draws())
                 run.load_state()
                 looks += 1
-    assert writer.returncode == 0 and looks > 0
+                with suppress(BrokenPipeError):  # it may have ended
+                    writer.stdin.write(b".")
+    assert writer.returncode == 0 and looks >= crash_writer.CHUNKS // 2  # a look for each draw

@@ -278,12 +278,12 @@ def test_a_run_of_another_version_says_so_and_one_of_another_format_is_refused(
 ):
     monkeypatch.setattr("pxsgmcmc.store.opening.version", lambda: "0.0.9")
     make_run(tmp_path / "old")
-    monkeypatch.setattr(manifest, "FORMAT", 2)
+    monkeypatch.setattr(manifest, "FORMAT", 3)
     make_run(tmp_path / "new")
     monkeypatch.undo()
     (note,) = open_run(tmp_path / "old").notes
     assert "version 0.0.9" in note
-    with pytest.raises(UserError, match=r"format 2.*'0\.0\.9'"):
+    with pytest.raises(UserError, match=r"format 3.*'0\.0\.9'"):
         open_run(tmp_path / "new")
 
 

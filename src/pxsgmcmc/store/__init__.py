@@ -5,7 +5,7 @@
     index.jsonl, log.jsonl           sealed lines, each chained to the one above
     state/last, state/prev           where the chain goes on
     eval/ results.json report.html   results, their SHA-256 in the manifest
-    lock                             who writes
+    lock                             who writes, for as long as it is renewed
 
 A process may be killed between any two instructions, and the power may fail. Five rules make that
 safe.
@@ -24,11 +24,17 @@ safe.
    replace them. So a chain ends each chunk with its log line, its draws, its state, in this order.
 5. A run exists when its manifest does, which is written last; until then the folder is nobody's.
 
-A line that stops before its newline at the end of a journal is what a crash leaves, and is no
-damage. Everything else that differs by a single bit from what was written is, and is noticed by
-`verify` and by whatever reads it. No pickle is written or read.
+Several chains have a manifest above them (`store/chains.py`): how many are expected, and the hashes
+of what they share. Seals and hashes tell accidents and changes made in passing. They are no
+signatures: whoever can write to the folder can seal what they write, so every field that is read
+back is checked as well.
+
+A last line of a journal that stops before its newline, or of which a sector was never written, is
+what a crash leaves, and is no damage. Everything else that differs by a single bit from what was
+written is, and is noticed by `verify` and by whatever reads it. No pickle is written or read.
 """
 
+from pxsgmcmc.store.chains import create_chains, verify_chains
 from pxsgmcmc.store.contents import Draw
 from pxsgmcmc.store.files import StorageFull
 from pxsgmcmc.store.opening import create_run, open_run
@@ -41,7 +47,9 @@ __all__ = [
     "Run",
     "SavedState",
     "StorageFull",
+    "create_chains",
     "create_run",
     "open_run",
     "verify",
+    "verify_chains",
 ]

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
-from pxsgmcmc.errors import CorruptRun
-from pxsgmcmc.store import files, journal, layout, lock, manifest, sealed, tensors
+from pxsgmcmc.errors import CorruptRun, one_line, printable_texts
+from pxsgmcmc.store import files, journal, known_facts, layout, lock, manifest, sealed, tensors
 
 _T = TypeVar("_T")
 
@@ -54,7 +54,8 @@ class Contents(NamedTuple):
 def read_contents(folder: Path) -> Contents:
     """Read manifest, config and index; raise at the first thing that is not as it was written."""
     facts = manifest.read(folder)
-    return Contents(facts, manifest.read_config(folder, facts), *read_index(folder, facts.identity))
+    config = manifest.read_config(folder, facts.config_sha256)
+    return Contents(facts, config, *read_index(folder, facts.identity))
 
 
 def read_index(folder: Path, identity: str) -> tuple[list[Draw], list[journal.Mark]]:
@@ -66,13 +67,15 @@ def read_index(folder: Path, identity: str) -> tuple[list[Draw], list[journal.Ma
     draws, marks = [], [journal.start(identity)]
     for mark, body in journal.scan(folder / layout.INDEX, identity):
         try:
-            draw = msgspec.convert({"number": mark.lines, **body}, Draw)
+            draw = msgspec.convert({**body, "number": mark.lines}, Draw)
+            known_facts.check_facts(draw.facts, known_facts.DrawFacts)
+            draw = msgspec.structs.replace(draw, facts=printable_texts(draw.facts))
         except msgspec.ValidationError as error:
             message = f"`{folder / layout.INDEX}` line {mark.lines} is damaged: {error}."
             raise CorruptRun(message) from error
         if draw.name != layout.draw_name(mark.lines):
             raise CorruptRun(
-                f"`{folder / layout.INDEX}` line {mark.lines} names the file {draw.name!r}."
+                f"`{folder / layout.INDEX}` line {mark.lines} names the file {one_line(draw.name)}."
             )
         draws.append(draw)
         marks.append(mark)
@@ -93,6 +96,17 @@ def read_draw(folder: Path, draw: Draw) -> dict[str, np.ndarray]:
         return tensors.decode(data)
     except ValueError as error:
         raise CorruptRun(f"`{path}` is damaged: {error}.") from error
+
+
+def read_log(folder: Path, identity: str) -> Iterator[tuple[journal.Mark, dict[str, Any]]]:
+    """The lines of the log in order, each with its place."""
+    for mark, body in journal.scan(folder / layout.LOG, identity):
+        try:
+            known_facts.check_facts(body, known_facts.LogLine)
+        except msgspec.ValidationError as error:
+            message = f"`{folder / layout.LOG}` line {mark.lines} is damaged: {error}."
+            raise CorruptRun(message) from error
+        yield mark, printable_texts(body)
 
 
 def is_leftover(name: str, contents: Contents) -> bool:

@@ -15,6 +15,7 @@ from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.store.sealed import digest
 
 PART = ".part"  # what a file is called until it is whole
+SECTOR = 512  # bytes that a disk writes whole or not at all
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
 
@@ -118,8 +119,10 @@ def append(path: Path, data: bytes, end: int) -> None:
                 raise CorruptRun(f"`{path}` has lost {end - size} bytes since it was opened.")
             if size > end:
                 os.ftruncate(descriptor, end)
-            write_all(descriptor, data, end)
-            os.fsync(descriptor)
+                os.fsync(descriptor)  # or a power cut could leave the new bytes and the old end
+            if data:
+                write_all(descriptor, data, end)
+                os.fsync(descriptor)
         except OSError:
             os.ftruncate(descriptor, end)
             raise
@@ -130,6 +133,15 @@ def append(path: Path, data: bytes, end: int) -> None:
 def cut(path: Path, end: int) -> None:
     """Keep the first `end` bytes of `path`."""
     append(path, b"", end)
+
+
+def make_folders(folder: Path) -> None:
+    """Make `folder` and those above it that are not there; they survive a power cut."""
+    with writing(folder):
+        missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        for place in dict.fromkeys([folder, *missing]):  # one made just now may not be flushed
+            sync_folder(place.absolute().parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -38,13 +38,14 @@ def append(path: Path, at: Mark, body: dict[str, Any]) -> Mark:
 def scan(path: Path, seed: str) -> Iterator[tuple[Mark, dict[str, Any]]]:
     """The lines of a journal in order, each with the place where it ends.
 
-    A last line that stops before its newline is what a crash leaves: it was never committed, and
-    the scan ends before it. Anything else that is not as it was written raises `CorruptRun`.
+    A last line that stops before its newline, or of which a sector was never written, is what a
+    crash leaves: it was never committed, and the scan ends before it. Anything else that is not as
+    it was written raises `CorruptRun`.
     """
     mark = start(seed)
     with os.fdopen(files.open_plain(path), "rb") as file, files.reading(path):
         while line := file.readline(MAX_LINE + 1):
-            if _is_torn(line, mark):
+            if not file.peek(1) and _is_torn(line, mark):
                 return
             try:
                 body, seal = sealed.unseal_line(line, mark.seal)
@@ -57,17 +58,26 @@ def scan(path: Path, seed: str) -> Iterator[tuple[Mark, dict[str, Any]]]:
 
 
 def _is_torn(line: bytes, above: Mark) -> bool:
-    """Whether `line` is what an interrupted write leaves of the line that follows `above`.
+    """Whether a last `line` is what an interrupted write leaves of the line that follows `above`.
 
-    A whole line whose newline was changed to another byte is not: no write stops after such a byte.
+    A power cut may leave any sectors of it unwritten, which then read as zeros, the first as well
+    as the last. A line has no zeros of its own, and no single changed bit makes a sector of it
+    zeros. A whole line whose newline was changed to another byte is damaged: no write stops after
+    such a byte.
     """
-    if line.endswith(b"\n") or len(line) > MAX_LINE:
+    if len(line) > MAX_LINE:
         return False
-    try:
-        sealed.unseal_line(line[:-1] + b"\n", above.seal)
-        return False
-    except ValueError:
-        pass
-    # After a power cut, blocks that were not written yet can read as zeros.
-    written, opening = line.rstrip(b"\0"), f'{{"line":{above.lines + 1},'.encode()
-    return opening.startswith(written) or written.startswith(opening)
+    if line.endswith(b"\n"):
+        size = files.SECTOR
+        edges = range(-above.end % size, len(line) + size, size)
+        sectors = (line[max(0, edge - size) : edge] for edge in edges)
+        if all(sector.strip(b"\0") or not sector for sector in sectors):
+            return False
+    else:
+        try:
+            sealed.unseal_line(line[:-1] + b"\n", above.seal)
+            return False
+        except ValueError:
+            pass
+    opening = f'{{"line":{above.lines + 1},'.encode()
+    return all(byte in (0, wanted) for byte, wanted in zip(line, opening, strict=False))

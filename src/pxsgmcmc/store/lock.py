@@ -1,142 +1,132 @@
-"""One writer to a run directory.
+"""One writer to a run directory, for as long as it gives signs of life.
 
-The file `lock` names the process that writes: its id, its host and the moment it started, since ids
-are used again. A lock whose process is gone is taken over. The kernel's lock on that file is held
-only while the file is read and rewritten, so that two processes cannot both take over: held for
-longer, it would pass to every process that the writer forks and outlive it.
+The file `lock` names the process that writes (`store/holder.py`), with a token made at random, the
+seconds of its lease and a count of its beats. A thread of the writer adds a beat six times a lease.
+Another process takes over
+
+- at once, if it can see that the writer is gone: same host, same boot, same namespaces;
+- else when it has seen the same count for a whole lease *by its own clock*. The clocks of two hosts
+  are never compared, and a process that was itself stopped does not count that time.
+
+A writer that was stopped for longer than its lease, or cut off, may wake up after that and go on.
+So whatever is written is written under the kernel's lock on the file `lock`, after a look at the
+token there, and taking over needs the kernel's lock as well: a writer whose token is gone writes
+nothing any more, and nobody takes over in the middle of a commit. A writer that is stopped in the
+middle of a commit therefore keeps its place until it goes on or ends.
+
+The kernel's lock is held during a commit only, through a descriptor opened for it: held for
+longer, it would pass to every process that the writer forks and outlive it. A forked process is not
+the writer, and is told so. A beat overwrites one sector in place: it needs no room on a full disk,
+is never half there, and may be lost in a power cut together with the process that it speaks of.
+
+Network file systems. NFS since Linux 2.6.12 passes `flock` on to the server, so hosts exclude one
+another, and taking the lock makes a client read anew. Mounted with `nolock` or `local_lock`, or
+where `flock` works on one host only, a token is still looked at before every commit, but two hosts
+may both find it right when one wakes up in the instant in which the other takes over. Where `flock`
+fails, nothing is written. A lease should be longer than the longest silence of the server.
 """
 
-import fcntl
 import os
-import socket
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
+from pxsgmcmc.errors import Locked, UserError, one_line
+from pxsgmcmc.store import files, lock_file
+from pxsgmcmc.store.holder import LONGEST_LEASE, Holder, myself
+from pxsgmcmc.store.lease import Lease
+from pxsgmcmc.store.lock_file import LOCK
 
-from pxsgmcmc.errors import CorruptRun, UserError
-from pxsgmcmc.store import files, sealed
-
-LOCK = "lock"
-
-
-class Holder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The process that writes."""
-
-    process: int
-    host: str
-    started: str
+LEASE_VARIABLE = "PXSGMCMC_LEASE_SECONDS"
+LEASE = 60.0  # seconds
 
 
-def myself() -> Holder:
-    """This process."""
-    return Holder(os.getpid(), socket.gethostname(), _started(os.getpid()) or "unknown")
+def acquire(folder: Path, say: Callable[[str], object] = str) -> Lease:
+    """Become the writer of `folder`.
 
+    Args:
+      folder: that has or gets the lock.
+      say: is given a sentence if it takes a lease to see whether the writer there is alive.
 
-def acquire(folder: Path) -> None:
-    """Become the writer of `folder`, or raise `UserError` naming who is."""
-    with files.writing(folder / LOCK), _opened(folder / LOCK) as descriptor:
-        data = os.pread(descriptor, 4096, 0)
-        holder = _read(folder / LOCK, data)
-        if holder is not None and may_be_alive(holder):
-            remedy = "wait for it or stop it"
-            if holder.host != socket.gethostname():
-                remedy = f"if it is gone, remove `{folder / LOCK}`"
-            raise UserError(
-                f"`{folder}` is being written by process {holder.process} "
-                f"on {holder.host}: {remedy}."
-            )
-        try:
-            line, _ = sealed.seal_line(msgspec.structs.asdict(myself()), LOCK)
-            files.write_file(folder / LOCK, line)
-        except UserError:
-            if not data:
-                os.unlink(folder / LOCK)
-            raise
-
-
-def release(folder: Path) -> None:
-    """Stop being the writer of `folder`."""
-    if not os.path.lexists(folder / LOCK):
-        return
-    with files.writing(folder / LOCK), _opened(folder / LOCK) as descriptor:
-        if _read(folder / LOCK, os.pread(descriptor, 4096, 0)) in (None, myself()):
-            os.unlink(folder / LOCK)
+    Raises:
+      Locked: naming the process that writes.
+    """
+    path, mine = folder / LOCK, myself(lease_seconds())
+    watch = _Watch(folder, mine.lease, say)
+    while True:
+        with files.writing(path), lock_file.opened(path, make=True, wait=False) as descriptor:
+            if descriptor is None:
+                watch.look(lock_file.peek(path), busy=True)
+            elif watch.look(lock_file.read(path, descriptor), busy=False):
+                lock_file.put(path, mine)
+                return Lease(folder, mine)
+        _sleep(watch.pause)
 
 
 def writer(folder: Path) -> Holder | None:
     """The process that writes to `folder`; None if there is none, or if it is gone."""
+    holder = lock_file.peek(folder / LOCK)
+    return None if holder is None or holder.condition() == "gone" else holder
+
+
+def lease_seconds() -> float:
+    """How long a writer may give no sign of life, from the environment if it says so."""
+    text = os.environ.get(LEASE_VARIABLE, str(LEASE))
     try:
-        holder = _read(folder / LOCK, files.read_file(folder / LOCK, at_most=4096))
-    except files.Missing:
-        return None
-    return holder if holder is not None and may_be_alive(holder) else None
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.05 <= seconds <= LONGEST_LEASE:
+        raise UserError(
+            f"`{LEASE_VARIABLE}` must be a number of seconds from 0.05 to {LONGEST_LEASE:g}, "
+            f"got {one_line(text)}."
+        )
+    return seconds
 
 
-def may_be_alive(holder: Holder) -> bool:
-    """Whether that very process still runs; of another host nothing is known."""
-    return holder.host != socket.gethostname() or _started(holder.process) == holder.started
+class _Watch:
+    """What a process that wants the lock has seen of its holder, by its own clock."""
+
+    def __init__(self, folder: Path, patience: float, say: Callable[[str], object]):
+        self._folder, self._patience, self._say = folder, patience, say
+        self._seen: Holder | None = None
+        self._last = _now()
+        self._silent = self._busy = 0.0  # seconds without a beat, seconds of a kernel's lock held
+        self.pause = 0.005
+
+    def look(self, holder: Holder | None, *, busy: bool) -> bool:
+        """Whether the lock may be taken now; raises `Locked` if its holder is at work."""
+        # A process that was stopped between two looks saw nothing of what happened meanwhile.
+        passed = min(_now() - self._last, 2 * self.pause)
+        self._last = _now()
+        self._busy = self._busy + passed if busy else 0.0
+        if self._busy > (holder.lease if holder else self._patience):
+            name = holder.name if holder else "another process"
+            raise Locked(
+                f"`{self._folder}` is being written by {name}, which stopped in the middle of a "
+                "commit: let it go on, or stop it."
+            )
+        condition = "gone" if holder is None else holder.condition()
+        if holder is None or condition == "gone":
+            return not busy
+        if condition == "running" or (self._seen is not None and holder != self._seen):
+            raise Locked(
+                f"`{self._folder}` is being written by {holder.name}: wait for it or stop it."
+            )
+        if self._seen is None:
+            self._say(
+                f"`{self._folder}` is locked by {holder.name}: waiting up to {holder.lease:g} s "
+                "to see whether it is alive."
+            )
+            self._seen, passed = holder, 0.0
+            self.pause = min(1.0, holder.lease / 20)
+        self._silent += passed
+        return self._silent >= holder.lease and not busy
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    """The lock file under the kernel's lock, made if it is not there."""
-    while True:
-        if os.path.lexists(path):
-            _refuse_all_but_a_file(path)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if _is_still(descriptor, path):
-                yield descriptor
-                return
-        finally:
-            os.close(descriptor)
+def _now() -> float:
+    return time.monotonic()
 
 
-def _refuse_all_but_a_file(path: Path) -> None:
-    try:
-        os.close(files.open_plain(path))
-    except files.Missing:  # its holder removed it just now
-        pass
-
-
-def _is_still(descriptor: int, path: Path) -> bool:
-    """Whether `path` is the file that was opened: somebody may have replaced it meanwhile."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
-    except FileNotFoundError:
-        return False
-
-
-def _read(path: Path, data: bytes) -> Holder | None:
-    if not data:
-        return None
-    try:
-        return msgspec.convert(sealed.unseal_line(data, LOCK)[0], Holder)
-    except (ValueError, msgspec.ValidationError) as error:
-        raise CorruptRun(f"`{path}` is damaged; if no process writes there, remove it.") from error
-
-
-def _started(process: int) -> str | None:
-    """When a process started, which tells it from others of the same id; None if it is gone."""
-    try:
-        # The name, in brackets, may hold spaces and brackets itself. proc(5): state is field 3,
-        # the start in clock ticks since boot is field 22.
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except FileNotFoundError:
-        return None if Path("/proc/self").exists() else _started_by_ps(process)
-    except ProcessLookupError:
-        return None
-    dead = fields[0] in "ZX"  # killed, and not yet waited for by its parent
-    return None if dead else f"{boot}:{fields[19]}"
-
-
-def _started_by_ps(process: int) -> str | None:
-    """As `_started`, on systems without /proc."""
-    command = ["ps", "-o", "lstart=", "-p", str(process)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or None
+def _sleep(seconds: float) -> None:
+    time.sleep(seconds)

@@ -1,13 +1,13 @@
 """Make a new run directory, or open one that is there."""
 
-import functools
-import importlib.metadata
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import UserError, printable
 from pxsgmcmc.store import contents, files, journal, layout, lock, manifest, sealed
+from pxsgmcmc.store.manifest import version
 from pxsgmcmc.store.repair import Resumption, repair
 from pxsgmcmc.store.run import Run
 
@@ -15,16 +15,20 @@ _FIRST_FILES = (layout.CONFIG, layout.INDEX, layout.LOG, layout.MANIFEST)
 _FOLDERS = (layout.DRAWS, layout.STATE)
 
 
-def create_run(path: str | Path, config: str, origin: dict[str, Any]) -> Run:
+def create_run(
+    path: str | Path, config: str, origin: dict[str, Any], *, say: Callable[[str], object] = str
+) -> Run:
     r"""Make a run directory and become its writer.
 
     Args:
       path: of a folder that is empty or not there.
       config: the text of the configuration as resolved: running it again gives the same draws.
       origin: what the manifest says of the start (seed, executor, versions, data hashes).
+      say: is given a sentence if it takes a while to see whether another process writes there.
 
     Raises:
-      UserError: if the folder is used, cannot be made, or is being written by another process.
+      UserError: if the folder is used or cannot be made.
+      Locked: if another process writes there.
 
     Example:
       >>> import tempfile, numpy as np
@@ -41,31 +45,35 @@ def create_run(path: str | Path, config: str, origin: dict[str, Any]) -> Run:
         config_sha256=sealed.digest(config.encode()),
         origin=sealed.from_json(sealed.to_json(origin)),
     )
-    with files.writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    _refuse_used(folder)
-    lock.acquire(folder)
+    files.make_folders(folder)
+    check_free(folder)
+    lease = lock.acquire(folder, say)
     try:
-        _refuse_used(folder)  # another process may have made its run while we waited for the lock
-        _fill(folder, config, facts)
+        with lease.committing():
+            check_free(folder)  # another process may have made its run while we waited
+            _fill(folder, config, facts)
     except BaseException:
-        lock.release(folder)
+        lease.release()
         raise
     start = journal.start(facts.identity)
     held = contents.Contents(facts, config, [], [start])
-    return Run(folder, held, Resumption(0, 0, start, False, []), [])
+    return Run(folder, held, (lease, Resumption(0, 0, start, False, [])), [])
 
 
-def open_run(path: str | Path, *, writable: bool = False) -> Run:
+def open_run(
+    path: str | Path, *, writable: bool = False, say: Callable[[str], object] = str
+) -> Run:
     """Open a run directory.
 
     Args:
       path: of the directory.
       writable: to go on with the run or to add results: takes the lock, then finishes or undoes
         what an interrupted writer left.
+      say: is given a sentence if it takes a while to see whether another process writes there.
 
     Raises:
-      UserError: if `path` is not a run directory, or is being written by another process.
+      UserError: if `path` is not a run directory.
+      Locked: if another process writes there, with `writable`.
       CorruptRun: if its manifest, config or index is not as it was written; with `writable`, also
         its log or its states.
     """
@@ -73,26 +81,21 @@ def open_run(path: str | Path, *, writable: bool = False) -> Run:
     held = contents.steady(folder, lambda: contents.read_contents(folder))
     notes, made_by = [], held.manifest.version
     if made_by != version():
-        notes.append(f"`{folder}` was made by version {made_by}, this is {version()}.")
+        notes.append(f"`{folder}` was made by version {printable(made_by)}, this is {version()}.")
     if not writable:
         return Run(folder, held, None, notes)
-    lock.acquire(folder)
+    lease = lock.acquire(folder, say)
     try:
-        held = contents.read_contents(folder)
-        writer = repair(folder, held)
+        with lease.committing():
+            held = contents.read_contents(folder)
+            resumed = repair(folder, held)
     except BaseException:
-        lock.release(folder)
+        lease.release()
         raise
-    return Run(folder, held, writer, notes + writer.notes)
+    return Run(folder, held, (lease, resumed), notes + resumed.notes)
 
 
-@functools.cache
-def version() -> str:
-    """Of this package."""
-    return importlib.metadata.version("pxsgmcmc")
-
-
-def _refuse_used(folder: Path) -> None:
+def check_free(folder: Path) -> None:
     """Let pass an empty folder, or one where the making of a run was cut short.
 
     The lock is the first file and the manifest the last, so a folder with a lock and no manifest
@@ -126,8 +129,6 @@ def _fill(folder: Path, config: str, facts: manifest.Manifest) -> None:
         files.write_file(folder / layout.INDEX, b"")
         files.write_file(folder / layout.LOG, b"")
         manifest.write(folder, facts)
-        with files.writing(folder):
-            files.sync_folder(folder.absolute().parent)
     except UserError:
         for name in reversed(_FIRST_FILES):
             (folder / name).unlink(missing_ok=True)

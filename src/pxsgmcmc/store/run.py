@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import msgspec
 import numpy as np
 
-from pxsgmcmc.errors import CorruptRun, UserError, check_count
+from pxsgmcmc.errors import CorruptRun, UserError, check_count, printable_texts
 from pxsgmcmc.store import contents, files, journal, layout, lock, manifest, sealed, state, tensors
 from pxsgmcmc.store.contents import Draw
 from pxsgmcmc.store.manifest import Status
@@ -43,7 +44,11 @@ class Run:
     """
 
     def __init__(
-        self, path: Path, held: contents.Contents, writer: Resumption | None, notes: list[str]
+        self,
+        path: Path,
+        held: contents.Contents,
+        writer: tuple[lock.Lease, Resumption] | None,
+        notes: list[str],
     ):
         self.path = path
         self.config = held.config
@@ -51,10 +56,11 @@ class Run:
         self._manifest = held.manifest
         self._draws = held.draws
         self._marks = held.marks
-        self._writer = writer
+        self._lease = None
         if writer:
-            self._serial, self._made = writer.serial, writer.draws
-            self._log_end, self._last_is_good = writer.log, writer.last_is_good
+            self._lease, resumed = writer
+            self._serial, self._made = resumed.serial, resumed.draws
+            self._log_end, self._last_is_good = resumed.log, resumed.last_is_good
 
     def __enter__(self) -> "Run":
         """This run."""
@@ -66,9 +72,9 @@ class Run:
 
     def close(self) -> None:
         """Let another process write. Reading goes on to work."""
-        if self._writer:
-            self._writer = None
-            lock.release(self.path)
+        if self._lease:
+            lease, self._lease = self._lease, None
+            lease.release()
 
     @property
     def status(self) -> str:
@@ -78,7 +84,7 @@ class Run:
     @property
     def manifest(self) -> dict[str, Any]:
         """All that the manifest says."""
-        return msgspec.to_builtins(self._manifest)
+        return printable_texts(msgspec.to_builtins(self._manifest))
 
     @property
     def draws(self) -> list[Draw]:
@@ -99,7 +105,7 @@ class Run:
 
     def read_log(self) -> Iterator[dict[str, Any]]:
         """The lines of the log, in order."""
-        for _, body in journal.scan(self.path / layout.LOG, self._manifest.identity):
+        for _, body in contents.read_log(self.path, self._manifest.identity):
             yield body
 
     def load_state(self) -> SavedState | None:
@@ -112,12 +118,12 @@ class Run:
 
     def rewind(self) -> SavedState | None:
         """Go back to the last saved state: the next draw is the one after those it had made."""
-        self._check_writable()
-        found = self._find_state()
-        saved = _saved(self.path, found)
-        self._serial, self._made = (saved.serial, saved.draws) if saved else (0, 0)
-        self._last_is_good = found.last_is_good
-        return saved
+        with self._committing():
+            found = self._find_state()
+            saved = _saved(self.path, found)
+            self._serial, self._made = (saved.serial, saved.draws) if saved else (0, 0)
+            self._last_is_good = found.last_is_good
+            return saved
 
     def _find_state(self) -> state.Found:
         # Read anew: while another process writes, its state may know of draws that came after ours,
@@ -147,7 +153,7 @@ class Run:
           energy: at the draw.
           facts: anything that JSON can say, kept in the index.
         """
-        self._check_writable()
+        committing = self._committing()
         number, payload = self._made + 1, tensors.encode(arrays)
         draw = Draw(
             number=number,
@@ -158,24 +164,25 @@ class Run:
             energy=None if energy is None else float(energy),
             facts=sealed.from_json(sealed.to_json(facts)),
         )
-        if number <= len(self._draws):
-            old = self._draws[number - 1]
-            if (old.sha256, old.step) == (draw.sha256, draw.step):
-                self._made = number
-                return old
-            self._drop_draws_from(number)
-        path = self.path / layout.DRAWS / draw.name
-        files.write_beside(path, payload)
-        try:
-            mark = journal.append(self.path / layout.INDEX, self._marks[-1], draw.line())
-        except UserError:
-            files.beside(path).unlink(missing_ok=True)
-            raise
-        self._draws.append(draw)
-        self._marks.append(mark)
-        self._made = number
-        files.put_in_place(path)
-        return draw
+        with committing:
+            if number <= len(self._draws):
+                old = self._draws[number - 1]
+                if (old.sha256, old.step) == (draw.sha256, draw.step):
+                    self._made = number
+                    return old
+                self._drop_draws_from(number)
+            path = self.path / layout.DRAWS / draw.name
+            files.write_beside(path, payload)
+            try:
+                mark = journal.append(self.path / layout.INDEX, self._marks[-1], draw.line())
+            except UserError:
+                files.beside(path).unlink(missing_ok=True)
+                raise
+            self._draws.append(draw)
+            self._marks.append(mark)
+            self._made = number
+            files.put_in_place(path)
+            return draw
 
     def _drop_draws_from(self, number: int) -> None:
         """Undo commits, the last first and each in the reverse order of its steps."""
@@ -184,6 +191,7 @@ class Run:
             if os.path.lexists(path):
                 with files.writing(path):
                     os.replace(path, files.beside(path))
+                    files.sync_folder(path.parent)
             files.cut(self.path / layout.INDEX, self._marks[-2].end)
             self._draws.pop()
             self._marks.pop()
@@ -192,27 +200,27 @@ class Run:
 
     def commit_state(self, arrays: Mapping[str, Any], meta: dict[str, Any]) -> None:
         """Save all that is needed to go on from here, after the draws and log lines made so far."""
-        self._check_writable()
-        header = state.save(
-            self.path / layout.STATE,
-            self._manifest.identity,
-            arrays,
-            meta,
-            serial=self._serial + 1,
-            draws=self._marks[self._made],
-            log=self._log_end,
-            keep_last=self._last_is_good,
-        )
-        self._serial, self._last_is_good = header.serial, True
-        with files.writing(self.path / layout.STATE):
-            files.sync_folder(self.path / layout.STATE)
-        if not self._manifest.resumable:
-            self._write_manifest(resumable=True)
+        with self._committing():
+            header = state.save(
+                self.path / layout.STATE,
+                self._manifest.identity,
+                arrays,
+                meta,
+                serial=self._serial + 1,
+                draws=self._marks[self._made],
+                log=self._log_end,
+                keep_last=self._last_is_good,
+            )
+            self._serial, self._last_is_good = header.serial, True
+            with files.writing(self.path / layout.STATE):
+                files.sync_folder(self.path / layout.STATE)
+            if not self._manifest.resumable:
+                self._write_manifest(resumable=True)
 
     def append_log(self, facts: Mapping[str, Any]) -> None:
         """Add one line to the log."""
-        self._check_writable()
-        self._log_end = journal.append(self.path / layout.LOG, self._log_end, dict(facts))
+        with self._committing():
+            self._log_end = journal.append(self.path / layout.LOG, self._log_end, dict(facts))
 
     def update(self, status: Status | None = None, **progress: Any) -> None:
         """Say in the manifest how the run stands, and anything else that was learnt on the way.
@@ -221,20 +229,20 @@ class Run:
           status: "running", "interrupted", "done" or "diverged"; None leaves it.
           progress: named facts, such as `retries=2`, added to those that are there.
         """
-        self._check_writable()
-        known = get_args(Status)
-        if status is not None and status not in known:
-            raise UserError(f"`status` must be one of {', '.join(known)}, got {status!r}.")
-        self._write_manifest(
-            status=status if status is not None else self._manifest.status,
-            progress=sealed.from_json(sealed.to_json({**self._manifest.progress, **progress})),
-        )
+        with self._committing():
+            known = get_args(Status)
+            if status is not None and status not in known:
+                raise UserError(f"`status` must be one of {', '.join(known)}, got {status!r}.")
+            self._write_manifest(
+                status=status if status is not None else self._manifest.status,
+                progress=sealed.from_json(sealed.to_json({**self._manifest.progress, **progress})),
+            )
 
     def write_artifact(self, name: str, data: bytes) -> None:
         """Keep a result, "results.json", "report.html" or "eval/NAME", with its hash."""
-        self._check_writable()
-        self._manifest = manifest.stage_artifact(self.path, self._manifest, name, data)
-        files.put_in_place(self.path / name)
+        with self._committing():
+            self._manifest = manifest.stage_artifact(self.path, self._manifest, name, data)
+            files.put_in_place(self.path / name)
 
     def read_artifact(self, name: str) -> bytes:
         """A result, checked against its hash."""
@@ -245,9 +253,11 @@ class Run:
         manifest.write(self.path, changed)
         self._manifest = changed
 
-    def _check_writable(self) -> None:
-        if not self._writer:
+    def _committing(self) -> AbstractContextManager[None]:
+        """What every change is made in: this process is the writer, and stays so meanwhile."""
+        if not self._lease:
             raise UserError(f"`{self.path}` was opened for reading: use `writable=True` to write.")
+        return self._lease.committing()
 
 
 def _saved(folder: Path, found: state.Found) -> SavedState | None:

@@ -20,6 +20,7 @@ from pxsgmcmc.errors import UserError
 Count = Annotated[int, msgspec.Meta(ge=0)]  # what a count is checked to be when it is read back
 _SEAL_LENGTH = 32  # hexadecimal digits, 128 bits
 _DEEPEST = 32
+_LARGEST = 1 << 64
 _NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -71,6 +72,8 @@ def _restored(value: Any, depth: int) -> Any:
     _check_depth(depth)
     if isinstance(value, str):
         return _NON_FINITE.get(value, value)
+    if isinstance(value, int) and not -_LARGEST <= value <= _LARGEST:
+        raise ValueError("it has a number of more than 64 bits")
     if isinstance(value, dict):
         return {key: _restored(item, depth + 1) for key, item in value.items()}
     return [_restored(item, depth + 1) for item in value] if isinstance(value, list) else value

@@ -99,6 +99,8 @@ def save(
     if keep_last and os.path.lexists(last):
         with files.writing(prev):
             os.replace(last, prev)
+            # Otherwise a power cut could keep the second rename and lose the first.
+            files.sync_folder(folder)
     files.put_in_place(last)
     return header
 

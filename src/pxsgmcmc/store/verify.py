@@ -73,7 +73,7 @@ def _verify_once(folder: Path) -> Findings:
         # Without these two nothing else can be judged.
         return Findings([str(error)], [], 0, 0)
     with collecting():
-        manifest.read_config(folder, facts)
+        manifest.read_config(folder, facts.config_sha256)
     with collecting():
         lock.writer(folder)
     for draw in held.draws:
@@ -96,7 +96,7 @@ def _check_states_and_log(folder: Path, held: contents.Contents) -> list[str]:
     facts = held.manifest
     found = state.find(folder, held)
     log = [journal.start(facts.identity)]
-    log += [mark for mark, _ in journal.scan(folder / layout.LOG, facts.identity)]
+    log += [mark for mark, _ in contents.read_log(folder, facts.identity)]
     for stored in found.all:
         state.arrays_of(folder, stored)
         check_log(folder / layout.LOG, log[min(stored.header.log, len(log) - 1)], stored)
