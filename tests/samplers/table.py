@@ -20,6 +20,7 @@ SAMPLERS = {
     "psgld": psgld,
     "sghmc": functools.partial(sghmc, friction=2.0),
     "sgnht": functools.partial(sgnht, friction=2.0),
+    "symmetric sgnht": functools.partial(sgnht, friction=2.0, integrator="symmetric"),
     "sgrhmc": functools.partial(sgrhmc, friction=2.0),
     "hmc": functools.partial(hmc, leapfrog_steps=3),
     "ggmc": ggmc_on_batch,
@@ -30,4 +31,5 @@ WITHOUT_NOISE = {"sgd"}
 
 WITH_FRICTION = {"sghmc": sghmc, "sgnht": sgnht, "sgrhmc": sgrhmc, "ggmc": ggmc}
 WITH_NOISE = ["sgld", "psgld", "sghmc", "sgnht", "sgrhmc"]
+WITH_MASS = ["sgld", "sghmc", "sgnht", "symmetric sgnht", "sgrhmc", "hmc", "ggmc"]
 GROUPED = {"base": {"w": jnp.ones(3), "b": jnp.ones(2)}, "factors": jnp.ones(4)}

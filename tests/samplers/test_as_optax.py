@@ -18,6 +18,7 @@ ONE_GRADIENT = {
     "psgld": psgld,
     "sghmc": functools.partial(sghmc, friction={"w": 2.0, "b": 0.5}),
     "sgnht": functools.partial(sgnht, friction=2.0),
+    "symmetric sgnht": functools.partial(sgnht, friction=2.0, integrator="symmetric"),
     "sgrhmc": functools.partial(sgrhmc, friction=2.0),
     "sgd": functools.partial(sgd, momentum=0.9),
 }

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from table import GROUPED, SAMPLERS, WITH_FRICTION, WITH_NOISE, WITHOUT_NOISE
+from table import GROUPED, SAMPLERS, WITH_FRICTION, WITH_MASS, WITH_NOISE, WITHOUT_NOISE
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.samplers import ggmc, hmc, psgld, sgd, sghmc, sgld, sgnht, sgrhmc
@@ -55,12 +55,16 @@ def test_temperature(name, value):
 
 
 PREFIXES = [("friction", name) for name in WITH_FRICTION]
-PREFIXES += [("noise", name) for name in WITH_NOISE] + [("mass", "sgld"), ("mass", "sghmc")]
+PREFIXES += [("noise", name) for name in WITH_NOISE]
+PREFIXES += [("mass", name) for name in WITH_MASS if "symmetric" not in name]
 
 
 def build_with(name, **options):
     if name == "ggmc":
+        options = {"friction": 1.0, **options}
         return ggmc(potential, 0.1, full_potential=lambda q: potential(q, None), **options)
+    if name == "hmc":
+        return hmc(potential, 0.1, leapfrog_steps=2, **options)
     builder = {"sgld": sgld, "psgld": psgld, **WITH_FRICTION}[name]
     if name in WITH_FRICTION:
         options = {"friction": 1.0, **options}
@@ -69,12 +73,16 @@ def build_with(name, **options):
 
 @pytest.mark.parametrize(("argument", "name"), PREFIXES)
 class TestTreesOfNumbers:
-    @pytest.mark.parametrize(
-        "value", [-1.0, float("nan"), "1.0", True, np.ones((40, 40))], ids=repr
-    )
+    @pytest.mark.parametrize("value", [-1.0, float("nan"), "1.0", True], ids=repr)
     def test_a_value_that_is_no_number(self, argument, name, value):
-        shown = repr(value) if np.ndim(value) == 0 else "array([["
-        refused(lambda: build_with(name, **{argument: value}), argument, "number", shown)
+        refused(lambda: build_with(name, **{argument: value}), argument, "number", repr(value))
+
+    def test_an_array_where_it_is_no_number_or_of_the_wrong_shape(self, argument, name):
+        def call():
+            return build_with(name, **{argument: np.ones((40, 40))}).init(GROUPED)
+
+        shown = ("array of the shape (2,)", "'base/b'", "(40, 40)")
+        refused(call, argument, *(shown if argument == "mass" else ("number", "array([[")))
 
     def test_the_place_of_a_bad_value(self, argument, name):
         value = {"base": 1.0, "factors": -2.0}
@@ -94,8 +102,26 @@ class TestTreesOfNumbers:
         refused(lambda: sampler.init(GROUPED), argument, "tree prefix of the position", "factors")
 
 
-def test_zero_mass():
-    refused(lambda: sgld(potential, 0.1, mass=0.0), "mass", "above 0")
+@pytest.mark.parametrize("name", [name for name in WITH_MASS if "symmetric" not in name])
+@pytest.mark.parametrize("value", [0.0, np.array([1.0, 0.0]), {"a": np.array([np.nan])}])
+def test_a_mass_that_is_not_above_zero(name, value):
+    refused(lambda: build_with(name, mass=value), "mass", "above 0")
+
+
+CHOICES = [
+    ("preconditioner_start", lambda value: psgld(potential, 0.1, preconditioner_start=value)),
+    (
+        "preconditioner_start",
+        lambda value: sgrhmc(potential, 0.1, friction=1.0, preconditioner_start=value),
+    ),
+    ("integrator", lambda value: sgnht(potential, 0.1, friction=1.0, integrator=value)),
+]
+
+
+@pytest.mark.parametrize(("argument", "build"), CHOICES)
+def test_choices(argument, build):
+    for value in ("one", None, 0):
+        refused(lambda value=value: build(value), argument, repr(value), " or ")
 
 
 COUNTS = [

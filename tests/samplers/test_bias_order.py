@@ -16,6 +16,9 @@ from pxsgmcmc.samplers import sghmc, sgld
 from pxsgmcmc.tree import normal_like
 
 LAM, FRICTION, T, CHAINS = 1.0, 0.3, 1.0, 65_536
+# The slopes at these step sizes are off the limit h -> 0 by at most 0.075, and their Monte-Carlo
+# error is below 0.015: the bound leaves five standard errors, a false alarm below 1e-6.
+BOUND = 0.15
 
 
 def sgld_control(h: float) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +74,7 @@ def test_sgld_is_of_first_order(seed):
 
     slope, error = measured_slope(build, sgld_control, 250, [0.025, 0.05, 0.1, 0.2], seed)
     assert error < 0.015
-    assert slope == pytest.approx(1.0, abs=0.15)
+    assert slope == pytest.approx(1.0, abs=BOUND)
 
 
 def test_sghmc_is_of_second_order(seed):
@@ -80,4 +83,4 @@ def test_sghmc_is_of_second_order(seed):
 
     slope, error = measured_slope(build, sghmc_control, 300, [0.1, 0.14, 0.2, 0.28], seed)
     assert error < 0.015
-    assert slope == pytest.approx(2.0, abs=0.15)
+    assert slope == pytest.approx(2.0, abs=BOUND)

@@ -9,7 +9,16 @@ import numpy as np
 import optax
 import pytest
 from chains import quick_jit
-from table import BATCH, GROUPED, SAMPLERS, WITH_FRICTION, WITH_NOISE, WITHOUT_NOISE
+from table import (
+    BATCH,
+    GROUPED,
+    SAMPLERS,
+    WITH_FRICTION,
+    WITH_MASS,
+    WITH_NOISE,
+    WITHOUT_NOISE,
+)
+from tests.helpers.closeness import assert_close
 
 from pxsgmcmc.schedules import cyclical
 
@@ -141,17 +150,26 @@ class TestEverySampler:
             state, _ = step(jax.random.fold_in(key, t), state, BATCH)
         assert len(traces) == 1
 
-    def test_runs_in_a_compiled_loop(self, name, key):
+    def test_a_compiled_loop_walks_the_path_of_single_steps(self, name, key):
+        start, step, _ = running(name)
         sampler = SAMPLERS[name](potential, SCHEDULE)
 
+        @quick_jit
         def loop(key, position):
-            keys = jax.random.split(key, 7)
-            start = sampler.init(position)
-            return start, jax.lax.scan(lambda s, k: sampler.step(k, s, BATCH), start, keys)
+            keys = jax.vmap(functools.partial(jax.random.fold_in, key))(jnp.arange(7))
+            state = sampler.init(position)
+            return jax.lax.scan(lambda s, k: sampler.step(k, s, BATCH), state, keys)
 
-        start, (after, infos) = jax.eval_shape(loop, key, make_position())
-        assert form(after) == form(start)
-        assert infos.energy.shape == (7,)
+        after, infos = loop(jax.random.clone(key), make_position())
+        alone, energies = start, []
+        for t in range(7):
+            alone, info = step(jax.random.fold_in(key, t), alone, BATCH)
+            energies.append(float(info.energy))
+        assert form(after) == form(alone)
+        for x, y in zip(jax.tree.leaves(after), jax.tree.leaves(alone), strict=True):
+            # Two programs of seven steps: a dozen roundings each, of numbers of size one.
+            assert_close(x, y, terms=7 * 16, scale=1.0 + np.max(np.abs(y)))
+        assert_close(infos.energy, energies, terms=7 * 16)
 
     def test_vmap_over_chains_equals_a_loop(self, name, key):
         sampler, step = SAMPLERS[name](potential, SCHEDULE), running(name).step
@@ -162,8 +180,8 @@ class TestEverySampler:
         for start, own_key, chain in zip(starts, jax.random.split(key, 3), range(3), strict=True):
             alone, _ = step(own_key, start, BATCH)
             for x, y in zip(jax.tree.leaves(together), jax.tree.leaves(alone), strict=True):
-                # XLA may fuse the two programs differently: equal up to the last bits.
-                np.testing.assert_allclose(x[chain], y, rtol=2e-6, atol=2e-6)
+                # Two programs of one step: a handful of roundings of numbers of size one.
+                assert_close(x[chain], y, terms=16, scale=1.0 + np.max(np.abs(y)))
 
     def test_any_optax_schedule_will_do(self, name):
         schedules = [
@@ -202,6 +220,32 @@ def test_friction_may_differ_by_group(name, key):
     fast = position_after(key, {"base": 2.0, "factors": 0.5})
     assert_same(slow["base"], fast["base"])
     assert differs(slow["factors"], fast["factors"])
+
+
+@pytest.mark.parametrize("name", WITH_MASS)
+def test_an_array_of_masses_is_a_mass_for_each_coordinate(name, key):
+    """One leaf with an array walks as two leaves with a number each, from the same normals."""
+    parts, whole = (
+        {"a": jnp.array([1.0, -0.5, 2.0]), "b": jnp.array([0.3, 1.2])},
+        jnp.array([1.0, -0.5, 2.0, 0.3, 1.2]),
+    )
+    masses = [{"a": 2.0, "b": 0.5}, np.array([2.0, 2.0, 2.0, 0.5, 0.5], np.float32)]
+    ends = []
+    for start, mass in zip((parts, whole), masses, strict=True):
+        options = {"decay": 1.0, "preconditioner_start": "zero"} if name == "sgrhmc" else {}
+        sampler = SAMPLERS[name](potential, 0.02, mass=mass, **options)
+        state, step = sampler.init(start), quick_jit(sampler.step)
+        if name == "sgrhmc":  # its square starts from the mean over a leaf
+            state = state._replace(square=jax.tree.map(jnp.ones_like, start))
+        for t in range(4):
+            state, _ = step(jax.random.fold_in(key, t), state, BATCH)
+        ends.append(np.concatenate(jax.tree.leaves(state.position)))
+    assert_close(ends[1], ends[0], terms=4 * 16, scale=1.0 + np.max(np.abs(ends[0])))
+    light = SAMPLERS[name](potential, 0.02)
+    state, _ = light.step(jax.random.fold_in(key, 0), light.init(whole), BATCH)
+    heavy = SAMPLERS[name](potential, 0.02, mass=masses[1])
+    other, _ = heavy.step(jax.random.fold_in(key, 0), heavy.init(whole), BATCH)
+    assert differs(state.position, other.position)
 
 
 def test_a_bfloat16_chain_moves_and_stays_finite(key):

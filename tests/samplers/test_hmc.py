@@ -41,8 +41,8 @@ def test_worked_number_of_the_mean_energy_change():
 
 
 @functools.cache
-def one_step_from_equilibrium(lam, h, L, T):
-    sampler = hmc(one_dimensional(lam), h, leapfrog_steps=L, temperature=T)
+def one_step_from_equilibrium(lam, h, L, T, mass):
+    sampler = hmc(one_dimensional(lam), h, leapfrog_steps=L, temperature=T, mass=mass)
 
     def chain(key):
         start_key, step_key = jax.random.split(key)
@@ -52,10 +52,12 @@ def one_step_from_equilibrium(lam, h, L, T):
     return quick_jit(lambda seed: jax.vmap(chain)(jax.random.split(jax.random.key(seed), 50_000)))
 
 
+@pytest.mark.parametrize("mass", [1.0, 2.5])
 @pytest.mark.parametrize(("lam", "h", "L", "rate"), ACCEPTANCE)
-def test_acceptance_follows_the_formula(lam, h, L, rate, seed):
+def test_acceptance_follows_the_formula(lam, h, L, rate, mass, seed):
     assert expected_acceptance(lam, h, L) == pytest.approx(rate, abs=5e-6)
-    state, info = one_step_from_equilibrium(lam, h, L, 0.7)(seed)
+    lam = lam * mass  # the dynamics know the curvature over the mass alone
+    state, info = one_step_from_equilibrium(lam, h, L, 0.7, mass)(seed)
     assert abs(z_of_mean(info.acceptance, rate)) < LIMIT
     # The outcome of the test happens as often as its probability says.
     assert abs(z_of_mean(info.accepted, rate)) < LIMIT
@@ -92,7 +94,8 @@ def anharmonic(q, batch):
     return jnp.sum(q["a"] ** 4) / 4 + jnp.sum(q["b"] ** 2) + jnp.sin(jnp.sum(q["a"]) * q["b"][0])
 
 
-trajectory = quick_jit(lambda h, L, q, m: leapfrog(anharmonic, h, L, q, m, None))
+MASS = {"a": 2.0, "b": 0.5}
+trajectory = quick_jit(lambda h, L, q, m: leapfrog(anharmonic, h, L, q, m, None, MASS))
 
 
 def start_in_float64():
@@ -119,7 +122,8 @@ def test_the_energy_error_falls_with_the_square_of_the_step():
         q, m = start_in_float64()
 
         def total(q, m):
-            return float(anharmonic(q, None)) + sum(float(jnp.sum(x**2)) / 2 for x in m.values())
+            kinetic = sum(float(jnp.sum(m[k] ** 2)) / (2 * MASS[k]) for k in m)
+            return float(anharmonic(q, None)) + kinetic
 
         sizes = 1.0 / np.array([40, 80, 160, 320])
         errors = []

@@ -27,7 +27,9 @@ def build_sgld(T, potential, chains, case):
 
 
 def build_psgld(T, potential, chains, case):
-    sampler = psgld(potential, constant(case["h"]), temperature=T, decay=1.0)
+    sampler = psgld(
+        potential, constant(case["h"]), temperature=T, decay=1.0, preconditioner_start="zero"
+    )
     square = jnp.broadcast_to(case["mass"] ** 2, (chains,))  # G = 1 / mass, frozen
     return sampler, sampler.init(jnp.zeros(chains))._replace(square=square)
 
@@ -40,7 +42,15 @@ def build_sghmc(T, potential, chains, case):
 
 
 def build_sgrhmc(T, potential, chains, case):
-    sampler = sgrhmc(potential, constant(case["h"]), friction=case["g"], temperature=T, decay=1.0)
+    sampler = sgrhmc(
+        potential,
+        constant(case["h"]),
+        friction=case["g"],
+        temperature=T,
+        decay=1.0,
+        preconditioner_start="zero",
+        mass=case["mass"],
+    )
     square = jnp.broadcast_to(case["p"] ** -4, (chains,))  # p = square^(-1/4), frozen
     return sampler, sampler.init(jnp.zeros(chains))._replace(square=square)
 
@@ -68,8 +78,8 @@ TABLE = {
     "sgrhmc": (
         build_sgrhmc,
         sgrhmc_law,
-        grid(lam=[1, 5], h=[0.1, 0.3], g=[1, 3], v=[0, 5], p=[0.7, 1.3]),
-        180,
+        grid(lam=[1, 5], h=[0.1, 0.3], g=[1, 3], v=[0, 5], p=[0.7, 1.3], mass=[1, 2.5]),
+        300,
     ),
 }
 

@@ -1,10 +1,11 @@
 """Hamiltonian Monte Carlo with full-batch gradients (Duane et al., 1987; Neal, 2011).
 
-One step: draw m ~ N(0, T I), take L leapfrog steps of size h,
+One step with mass M: draw m ~ N(0, T M), take L leapfrog steps of size h,
 
-    m <- m - h/2 dU(q),   q <- q + h m,   m <- m - h/2 dU(q),
+    m <- m - h/2 dU(q),   q <- q + h m / M,   m <- m - h/2 dU(q),
 
-and accept the end with probability min(1, exp(-dH / T)), H = U(q) + |m|^2 / 2; otherwise stay.
+and accept the end with probability min(1, exp(-dH / T)), H = U(q) + |m|^2 / (2 M);
+otherwise stay.
 
 Target, at every stable h:  exp(-U(q) / T).
 """
@@ -15,6 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import check_count, check_number
+from pxsgmcmc.samplers.mass import check_mass, mass_of
 from pxsgmcmc.samplers.metropolis import (
     energy_and_gradient,
     energy_difference,
@@ -23,7 +25,17 @@ from pxsgmcmc.samplers.metropolis import (
 )
 from pxsgmcmc.schedules import as_schedule
 from pxsgmcmc.tree import check_float_leaves, map_like, normal_like, where
-from pxsgmcmc.types import Array, Batch, Key, MetropolisInfo, Potential, Sampler, Schedule, Tree
+from pxsgmcmc.types import (
+    Array,
+    Batch,
+    Key,
+    MetropolisInfo,
+    Potential,
+    Sampler,
+    SamplerFacts,
+    Schedule,
+    Tree,
+)
 
 
 class HMCState(NamedTuple):
@@ -40,6 +52,7 @@ def hmc(
     leapfrog_steps: int,
     temperature: float = 1.0,
     metropolis: bool = True,
+    mass: Tree = 1.0,
 ) -> Sampler:
     """Exact sampling for networks small enough that `batch` can be all the data.
 
@@ -49,6 +62,7 @@ def hmc(
       leapfrog_steps: gradients per step.
       temperature: 1 samples the posterior; at 0 the chain stays or moves downhill.
       metropolis: False accepts every finite end point, for burn-in.
+      mass: a number, a tree prefix of the position, or an array for each of its leaves.
 
     Example:
       >>> sampler = hmc(lambda q, batch: jnp.sum(q**2) / 2, 0.1, leapfrog_steps=10)
@@ -62,21 +76,24 @@ def hmc(
     step_size = as_schedule(step_size, "step_size")
     leapfrog_steps = check_count("leapfrog_steps", leapfrog_steps, at_least=1)
     T = check_number("temperature", temperature, at_least=0.0)
+    check_mass(mass)
 
     def init(position: Tree) -> HMCState:
         check_float_leaves("position", position)
+        mass_of(mass, position)
         return HMCState(jnp.int32(0), position)
 
     def step(key: Key, state: HMCState, batch: Batch) -> tuple[HMCState, MetropolisInfo]:
         h = step_size(state.step)
         momentum_key, test_key = jax.random.split(key)
+        M = mass_of(mass, state.position)
         z = normal_like(momentum_key, state.position)
-        start = map_like(lambda z: jnp.sqrt(jnp.asarray(T, z.dtype)) * z, z)
+        start = map_like(lambda z, M: jnp.sqrt(T * M) * z, z, M)
         position, momentum, energies = leapfrog(
-            potential, h, leapfrog_steps, state.position, start, batch
+            potential, h, leapfrog_steps, state.position, start, batch, M
         )
-        change = energy_difference(potential, position, state.position, batch, energies)
-        change = change + kinetic_difference(momentum, start)
+        change = energy_difference(potential, position, state.position, energies, batch)
+        change = change + kinetic_difference(momentum, start, M)
         acceptance, accepted = metropolis_test(test_key, change, T)
         if not metropolis:
             accepted = jnp.isfinite(change)
@@ -84,19 +101,29 @@ def hmc(
         energy = jnp.where(accepted, *energies)
         return HMCState(state.step + 1, kept), MetropolisInfo(energy, h, acceptance, accepted)
 
-    return Sampler(init, step)
+    facts = SamplerFacts("HMC", potential, step_size, T, mass=mass)
+    return Sampler(init, step, facts)
 
 
 def leapfrog(
-    potential: Potential, h: Array, steps: int, position: Tree, momentum: Tree, batch: Batch
+    potential: Potential,
+    h: Array,
+    steps: int,
+    position: Tree,
+    momentum: Tree,
+    batch: Batch,
+    mass: Tree,
 ) -> tuple[Tree, Tree, tuple[Array, Array]]:
-    """Position and momentum after `steps` leapfrog steps, and the energies (last, first)."""
+    """Position and momentum after `steps` leapfrog steps, and the energies (last, first).
+
+    `mass` has the structure of the position.
+    """
     evaluate = energy_and_gradient(potential)
 
     def advance(_, carry):
         q, m, _, dU = carry
         m = map_like(lambda m, dU: m - 0.5 * h * dU, m, dU)
-        q = map_like(lambda q, m: q + h * m, q, m)
+        q = map_like(lambda q, m, M: q + h * m / M, q, m, mass)
         energy, dU = evaluate(q, batch)
         m = map_like(lambda m, dU: m - 0.5 * h * dU, m, dU)
         return q, m, energy, dU

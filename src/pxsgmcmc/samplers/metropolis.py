@@ -5,8 +5,8 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from pxsgmcmc.tree import dot, widen
-from pxsgmcmc.types import Array, Batch, Key, Potential, Tree
+from pxsgmcmc.tree import dot, map_like, widen
+from pxsgmcmc.types import Array, Batch, Key, Tree
 
 
 def energy_and_gradient(energy: Callable[..., Array]) -> Callable[..., tuple[Array, Tree]]:
@@ -15,23 +15,27 @@ def energy_and_gradient(energy: Callable[..., Array]) -> Callable[..., tuple[Arr
 
 
 def energy_difference(
-    potential: Potential, new: Tree, old: Tree, batch: Batch, energies: tuple[Array, Array]
+    energy: Callable[..., Array],
+    new: Tree,
+    old: Tree,
+    energies: tuple[Array, Array],
+    *batch: Batch,
 ) -> Array:
-    """U(new) - U(old), part by part where the potential can do so.
+    """U(new) - U(old), part by part where the energy has a `difference(new, old, *batch)`.
 
     Energies of networks are large and their differences near one: in float32 the difference of two
     totals would lose the digits that decide (Izmailov et al., 2021).
     """
-    difference = getattr(potential, "difference", None)
+    difference = getattr(energy, "difference", None)
     if difference is not None:
-        return widen(difference(new, old, batch))
+        return widen(difference(new, old, *batch))
     energy_new, energy_old = energies
     return energy_new - energy_old
 
 
-def kinetic_difference(new: Tree, old: Tree) -> Array:
-    """(|new|^2 - |old|^2) / 2 without cancellation between two large sums."""
-    less = jax.tree.map(jnp.subtract, new, old)
+def kinetic_difference(new: Tree, old: Tree, mass: Tree) -> Array:
+    """(|new|^2 - |old|^2) / (2 M) without cancellation between two large sums."""
+    less = map_like(lambda m, before, M: (m - before) / M, new, old, mass)
     more = jax.tree.map(jnp.add, new, old)
     return 0.5 * dot(less, more)
 

@@ -5,8 +5,10 @@ One step of size h at temperature T, from position q with running mean square v 
     v <- b v + (1 - b) dU(q; batch)^2,      G = 1 / (sqrt(v) + e)
     q <- q - h G dU(q; batch) + sqrt(2 h T G) z,      z ~ N(0, I)
 
-Target as h -> 0 for a frozen G:  exp(-U(q) / T). The curvature correction (the divergence of G) is
-left out, as in the paper. The gradient is that of the full-data energy, so G is small.
+where v starts from the first gradient (`running_square.py`). Target as h -> 0 for a frozen G:
+exp(-U(q) / T). The curvature correction (the divergence of G) is left out, as in the paper, which
+costs little while 1 / (1 - b) steps are many more than a coordinate takes to forget itself. The
+gradient is that of the full-data energy, so G is small.
 """
 
 from typing import NamedTuple
@@ -15,6 +17,11 @@ import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import check_number
+from pxsgmcmc.samplers.running_square import (
+    PreconditionerStart,
+    check_preconditioner_start,
+    updated_square,
+)
 from pxsgmcmc.schedules import as_schedule
 from pxsgmcmc.tree import (
     broadcast_prefix,
@@ -24,7 +31,17 @@ from pxsgmcmc.tree import (
     normal_like,
     zeros_like,
 )
-from pxsgmcmc.types import Array, Batch, Key, Potential, Sampler, Schedule, StepInfo, Tree
+from pxsgmcmc.types import (
+    Array,
+    Batch,
+    Key,
+    Potential,
+    Sampler,
+    SamplerFacts,
+    Schedule,
+    StepInfo,
+    Tree,
+)
 
 
 class PSGLDState(NamedTuple):
@@ -42,6 +59,7 @@ def psgld(
     temperature: float = 1.0,
     decay: float = 0.99,
     epsilon: float = 1e-8,
+    preconditioner_start: PreconditionerStart = "gradient",
     noise: Tree = 1.0,
 ) -> Sampler:
     """SGLD whose step in each coordinate is scaled by the recent size of its gradient.
@@ -52,6 +70,10 @@ def psgld(
       temperature: 1 samples the posterior, 0 is RMSProp.
       decay: weight b of the past in the running mean square; 1 freezes it at its start.
       epsilon: added to the root mean square.
+      preconditioner_start: where the running mean square begins. "gradient" takes the square of the
+        first gradient, in each coordinate at least the mean over its leaf. "zero" is the published
+        form: its first steps are too long, by a factor of 1 / sqrt(1 - b) or more, and throw away a
+        chain that starts near a mode.
       noise: factor on the standard deviation of the injected noise, a number or a tree prefix of
         the position.
 
@@ -68,6 +90,7 @@ def psgld(
     T = check_number("temperature", temperature, at_least=0.0)
     b = check_number("decay", decay, at_least=0.0, at_most=1.0)
     e = check_number("epsilon", epsilon, above=0.0)
+    begin = check_preconditioner_start(preconditioner_start)
     check_prefix("noise", noise)
 
     def init(position: Tree) -> PSGLDState:
@@ -80,7 +103,7 @@ def psgld(
         s = broadcast_prefix(noise, state.position, "noise")
         energy, grad = jax.value_and_grad(potential)(state.position, batch)
         z = normal_like(key, state.position)
-        square = map_like(lambda v, dU: b * v + (1.0 - b) * dU**2, state.square, grad)
+        square = updated_square(state.square, grad, state.step, b, begin)
 
         def move(q, dU, v, s, z):
             G = 1.0 / (jnp.sqrt(v) + e)
@@ -89,4 +112,5 @@ def psgld(
         position = map_like(move, state.position, grad, square, s, z)
         return PSGLDState(state.step + 1, position, square), StepInfo(energy, h)
 
-    return Sampler(init, step)
+    facts = SamplerFacts("pSGLD", potential, step_size, T, noise=noise)
+    return Sampler(init, step, facts)

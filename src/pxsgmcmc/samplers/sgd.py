@@ -18,7 +18,17 @@ import jax.numpy as jnp
 from pxsgmcmc.errors import check_number
 from pxsgmcmc.schedules import as_schedule
 from pxsgmcmc.tree import check_float_leaves, map_like, zeros_like
-from pxsgmcmc.types import Array, Batch, Key, Potential, Sampler, Schedule, StepInfo, Tree
+from pxsgmcmc.types import (
+    Array,
+    Batch,
+    Key,
+    Potential,
+    Sampler,
+    SamplerFacts,
+    Schedule,
+    StepInfo,
+    Tree,
+)
 
 
 class SGDState(NamedTuple):
@@ -61,4 +71,5 @@ def sgd(potential: Potential, step_size: float | Schedule, *, momentum: float = 
         position = map_like(lambda q, m: q + h * m, state.position, velocity)
         return SGDState(state.step + 1, position, velocity), StepInfo(energy, h)
 
-    return Sampler(init, step)
+    facts = SamplerFacts("SGD", potential, step_size, 0.0)
+    return Sampler(init, step, facts)

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import check_number
+from pxsgmcmc.samplers.mass import check_mass, mass_of
 from pxsgmcmc.schedules import as_schedule
 from pxsgmcmc.tree import (
     broadcast_prefix,
@@ -24,7 +25,17 @@ from pxsgmcmc.tree import (
     normal_like,
     zeros_like,
 )
-from pxsgmcmc.types import Array, Batch, Key, Potential, Sampler, Schedule, StepInfo, Tree
+from pxsgmcmc.types import (
+    Array,
+    Batch,
+    Key,
+    Potential,
+    Sampler,
+    SamplerFacts,
+    Schedule,
+    StepInfo,
+    Tree,
+)
 
 
 class SGHMCState(NamedTuple):
@@ -54,7 +65,7 @@ def sghmc(
       friction: momentum lost per unit of time, a number or a tree prefix of the position. The
         published runs use 100 for the base parameters and 1 for the factors.
       temperature: 1 samples the posterior, 0 is gradient descent with momentum 1 - h g.
-      mass: a number or a tree prefix of the position.
+      mass: a number, a tree prefix of the position, or an array for each of its leaves.
       noise: factor on the standard deviation of the injected noise, a number or a tree prefix of
         the position; 0 switches it off for a group.
 
@@ -70,19 +81,20 @@ def sghmc(
     step_size = as_schedule(step_size, "step_size")
     check_prefix("friction", friction)
     T = check_number("temperature", temperature, at_least=0.0)
-    check_prefix("mass", mass, above=True)
+    check_mass(mass)
     check_prefix("noise", noise)
 
     def init(position: Tree) -> SGHMCState:
         check_float_leaves("position", position)
-        for name, prefix in {"friction": friction, "mass": mass, "noise": noise}.items():
+        for name, prefix in {"friction": friction, "noise": noise}.items():
             broadcast_prefix(prefix, position, name)
+        mass_of(mass, position)
         return SGHMCState(jnp.int32(0), position, zeros_like(position))
 
     def step(key: Key, state: SGHMCState, batch: Batch) -> tuple[SGHMCState, StepInfo]:
         h = step_size(state.step)
         g = broadcast_prefix(friction, state.position, "friction")
-        M = broadcast_prefix(mass, state.position, "mass")
+        M = mass_of(mass, state.position)
         s = broadcast_prefix(noise, state.position, "noise")
         energy, grad = jax.value_and_grad(potential)(state.position, batch)
         z = normal_like(key, state.momentum)
@@ -96,4 +108,7 @@ def sghmc(
         position = map_like(lambda q, m, M: q + h * m / M, state.position, momentum, M)
         return SGHMCState(state.step + 1, position, momentum), StepInfo(energy, h)
 
-    return Sampler(init, step)
+    facts = SamplerFacts(
+        "SGHMC", potential, step_size, T, friction, noise, mass, thermal_momentum=True
+    )
+    return Sampler(init, step, facts)

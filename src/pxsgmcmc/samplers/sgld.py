@@ -13,9 +13,20 @@ import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import check_number
+from pxsgmcmc.samplers.mass import check_mass, mass_of
 from pxsgmcmc.schedules import as_schedule
 from pxsgmcmc.tree import broadcast_prefix, check_float_leaves, check_prefix, map_like, normal_like
-from pxsgmcmc.types import Array, Batch, Key, Potential, Sampler, Schedule, StepInfo, Tree
+from pxsgmcmc.types import (
+    Array,
+    Batch,
+    Key,
+    Potential,
+    Sampler,
+    SamplerFacts,
+    Schedule,
+    StepInfo,
+    Tree,
+)
 
 
 class SGLDState(NamedTuple):
@@ -39,7 +50,7 @@ def sgld(
       potential: energy of (position, batch) in full-data units.
       step_size: a number or a schedule.
       temperature: 1 samples the posterior, 0 is gradient descent.
-      mass: a number or a tree prefix of the position.
+      mass: a number, a tree prefix of the position, or an array for each of its leaves.
       noise: factor on the standard deviation of the injected noise, a number or a tree prefix of
         the position; 0 switches it off for a group.
 
@@ -54,18 +65,18 @@ def sgld(
     """
     step_size = as_schedule(step_size, "step_size")
     T = check_number("temperature", temperature, at_least=0.0)
-    check_prefix("mass", mass, above=True)
+    check_mass(mass)
     check_prefix("noise", noise)
 
     def init(position: Tree) -> SGLDState:
         check_float_leaves("position", position)
-        broadcast_prefix(mass, position, "mass")
+        mass_of(mass, position)
         broadcast_prefix(noise, position, "noise")
         return SGLDState(jnp.int32(0), position)
 
     def step(key: Key, state: SGLDState, batch: Batch) -> tuple[SGLDState, StepInfo]:
         h = step_size(state.step)
-        M = broadcast_prefix(mass, state.position, "mass")
+        M = mass_of(mass, state.position)
         s = broadcast_prefix(noise, state.position, "noise")
         energy, grad = jax.value_and_grad(potential)(state.position, batch)
         z = normal_like(key, state.position)
@@ -76,4 +87,5 @@ def sgld(
         position = map_like(move, state.position, grad, M, s, z)
         return SGLDState(state.step + 1, position), StepInfo(energy, h)
 
-    return Sampler(init, step)
+    facts = SamplerFacts("SGLD", potential, step_size, T, noise=noise)
+    return Sampler(init, step, facts)
