@@ -2,33 +2,40 @@
 
     python studies/digits_seeds.py [--seeds 8] [--workers 2]
 
-Needs the outcome of `digits_search.py`. Every run is `pxsgmcmc run` and `pxsgmcmc evaluate` in a
-process of its own; what is there already is not done again. Beside the chosen settings there are
+Needs the outcome of `digits_search.py`. Every run is a job, sampled and evaluated in a process of
+its own; what is there already is not done again. Beside the chosen settings there are
 the published ones, which nobody tuned to these data.
 """
 
 import argparse
+import io
 import itertools
 import json
-import os
 import platform
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pxsgmcmc import cli
+from pxsgmcmc.cli.compare import compare_runs
+from pxsgmcmc.cli.compiled import remember_compilations
+from pxsgmcmc.cli.configs import load_config
+from pxsgmcmc.config import write_config
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.evaluation.compare import compare, read_results
+from pxsgmcmc.evaluate.compare import compare
+from pxsgmcmc.evaluate.read_results import read_results
+from pxsgmcmc.jobs import EVALUATE, SAMPLE, Ended, Job, JobFailed, Local
+from pxsgmcmc.jobs.display import Display
 from pxsgmcmc.results import Comparison, Summary
 
 ROOT = Path(__file__).parents[1]
 OUTCOME = ROOT / "studies" / "digits_search.json"
 PAGE = ROOT / "docs" / "results.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
-DIVERGED = 3  # exit code of `pxsgmcmc run`
+DIVERGED = 3  # exit code of a job whose chain diverged
 SHOWN = (
     *("test/err", "test/nll", "test/ece", "test/amb", "corruptions/nll", "shift digits-shift/nll"),
     *("ood photos-sklearn/auroc", "ood photos-skimage/auroc"),
@@ -64,31 +71,16 @@ def variants(chosen: dict[str, Any]) -> dict[str, Variant]:
     }
 
 
-def flags(variant: Variant, seed: int) -> list[str]:
-    """The flags of `pxsgmcmc run`."""
+def job_of(variant: Variant, seed: int, folder: Path) -> Job:
+    """One run: sampled and evaluated."""
     values = {**variant.settings, "seed": seed, "threads": 1}
-    return [word for name, value in values.items() for word in (f"--{name}", str(value))]
-
-
-def make_run(folder: Path, variant: Variant, seed: int) -> bool:
-    """Run and evaluate, or go on with it; says whether it ended well."""
-
-    def call(*words: str) -> int:
-        command = [sys.executable, "-m", "pxsgmcmc", *words]
-        done = subprocess.run(
-            command, env=os.environ | {"PJRT_NPROC": "1"}, capture_output=True, text=True
-        )
-        if done.returncode not in (0, DIVERGED):
-            raise UserError(f"`pxsgmcmc {' '.join(words)}` failed: {done.stderr.strip()[-300:]}")
-        return done.returncode
-
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    run = ["run", variant.config, "--out", str(folder), "--resume", *flags(variant, seed)]
-    well = call(*run) == 0
-    if well and not (folder / "results.json").exists():
-        call("evaluate", str(folder))
-    print(f"{folder.parent.name} seed {seed}: {'evaluated' if well else 'diverged'}", flush=True)
-    return well
+    flags = [word for name, value in values.items() for word in (f"--{name}", str(value))]
+    return Job(
+        write_config(load_config(variant.config, flags)),
+        str(folder / f"seed-{seed}"),
+        f"{variant.label}, seed {seed}",
+        stages=(SAMPLE, EVALUATE),
+    )
 
 
 def search_table(chosen: dict[str, Any]) -> str:
@@ -148,18 +140,20 @@ def provenance(seeds: int) -> str:
     )
 
 
-def make_all(planned: dict[str, Variant], seeds: int, workers: int, out: Path) -> dict[str, Any]:
-    """All runs; returns the folders of those that ended well, by variant."""
-    jobs = list(itertools.product(range(seeds), planned))
+def make_all(jobs: list[Job], workers: int) -> list[Job] | None:
+    """Do what is missing; returns the jobs that ended well, None if a signal stopped it."""
+    diverged: list[Job] = []
 
-    def make(job: tuple[int, str]) -> Path | None:
-        seed, name = job
-        folder = out / name / f"seed-{seed}"
-        return folder if make_run(folder, planned[name], seed) else None
+    def on_end(job: Job, ended: Ended) -> str | None:
+        if ended.code in (1, 2, 4) or ended.code < 0:
+            raise JobFailed(job, ended).as_error()
+        diverged.extend([job] * (ended.code == DIVERGED))
+        return f"{job.label}: diverged" if ended.code == DIVERGED else None
 
-    with ThreadPoolExecutor(workers) as pool:
-        made = dict(zip(jobs, pool.map(make, jobs), strict=True))
-    return {n: [f for (_, name), f in made.items() if name == n and f] for n in planned}
+    with closing(Display("seeds", jobs, on_end, seconds=60.0)) as display:
+        if Local(workers).run(display.todo, display) is not None:
+            return None
+    return [job for job in jobs if job not in diverged]
 
 
 def tables_of(chosen: dict[str, Any], made: dict[str, list[Path]], seeds: int) -> str:
@@ -169,16 +163,13 @@ def tables_of(chosen: dict[str, Any], made: dict[str, list[Path]], seeds: int) -
     kept = {name: folders for name, folders in made.items() if folders}
     everything = compare([read_results(f) for f in itertools.chain(*kept.values())], metrics=SHOWN)
     searched = [str(folder) for name in ("sghmc", "px_sghmc") for folder in kept[name]]
-    side_by_side = subprocess.run(
-        [sys.executable, "-m", "pxsgmcmc", "compare", *searched, "--markdown"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
+    side_by_side = io.StringIO()
+    with redirect_stdout(side_by_side):
+        compare_runs(searched, markdown=True)
     labels = [planned[name].label for name in kept]
     parts = [
         f"### What the search chose\n\n{search_table(chosen)}",
-        f"### The two methods at their best\n\n{side_by_side}",
+        f"### The two methods at their best\n\n{side_by_side.getvalue().strip()}",
         f"### All that was run\n\n{variants_table(everything, labels, lost)}",
         provenance(seeds),
     ]
@@ -191,14 +182,24 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=8, help="seeds of each variant, from 0")
     parser.add_argument("--workers", type=int, default=2, help="processes, one thread each")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "digits", help="of all runs")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     if not OUTCOME.exists():
         raise UserError("studies/digits_search.json is missing: run studies/digits_search.py.")
     chosen = json.loads(OUTCOME.read_text("utf-8"))["chosen"]
     if not all(found["over"] for found in chosen.values()):
         raise UserError("The search is not over: go on with studies/digits_search.py.")
-    made = make_all(variants(chosen), asked.seeds, asked.workers, asked.out)
-    tables = tables_of(chosen, made, asked.seeds)
+    remember_compilations()
+    jobs = {
+        name: [job_of(variant, seed, arguments.out / name) for seed in range(arguments.seeds)]
+        for name, variant in variants(chosen).items()
+    }
+    in_turns = list(itertools.chain.from_iterable(zip(*jobs.values(), strict=True)))
+    done = make_all(in_turns, arguments.workers)
+    if done is None:
+        print("Stopped; the same command goes on.")
+        return 130
+    made = {name: [Path(job.folder) for job in own if job in done] for name, own in jobs.items()}
+    tables = tables_of(chosen, made, arguments.seeds)
     PAGE.write_text(written(PAGE.read_text("utf-8"), tables), "utf-8")
     print(f"{PAGE.relative_to(ROOT)} has the tables")
     return 0

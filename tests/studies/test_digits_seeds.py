@@ -2,11 +2,11 @@
 
 import digits_seeds
 import pytest
-from digits_seeds import flags, search_table, variants, variants_table, written
+from digits_seeds import job_of, make_all, search_table, variants, variants_table, written
 
-from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.evaluation.compare import compare
+from pxsgmcmc.evaluate.compare import compare
+from pxsgmcmc.jobs import Ended
 from pxsgmcmc.results import Results, Split, Subject
 
 FOUND = {"validation_nll": [0.2, 0.21, 0.22], "chains": 40, "points": 36, "over": True}
@@ -42,9 +42,9 @@ def result(method, settings, seed, nll):
 
 
 @pytest.mark.parametrize("name", variants(CHOSEN))
-def test_every_variant_is_a_valid_configuration_with_its_seed(name):
+def test_every_variant_is_a_valid_configuration_with_its_seed(name, tmp_path):
     variant = variants(CHOSEN)[name]
-    config = load_config(variant.config, flags(variant, 6))
+    config = job_of(variant, 6, tmp_path).settings()
     assert (config.seed, config.threads) == (6, 1)
     assert config.prior.variance == variant.settings["prior.variance"]
 
@@ -82,3 +82,22 @@ def test_only_what_is_between_the_marks_changes():
 
 def test_the_page_has_its_marks():
     written(digits_seeds.PAGE.read_text("utf-8"), "tables")
+
+
+def test_a_diverged_run_is_counted_and_a_failed_one_ends_the_study(tmp_path, monkeypatch):
+    jobs = [job_of(variant, 0, tmp_path / name) for name, variant in variants(CHOSEN).items()]
+    codes = dict(zip(jobs, (0, 3, 0, 0), strict=True))
+
+    class MadeUp:
+        def __init__(self, at_once):
+            pass
+
+        def run(self, jobs, watch):
+            for job in jobs:
+                watch.ended(job, Ended(codes[job], "pxsgmcmc: It is not there.\n"))
+
+    monkeypatch.setattr(digits_seeds, "Local", MadeUp)
+    assert make_all(jobs, 1) == [jobs[0], *jobs[2:]]
+    codes[jobs[2]] = 2
+    with pytest.raises(UserError, match="SGHMC, published settings, seed 0: It is not there"):
+        make_all(jobs, 1)

@@ -4,9 +4,9 @@ import itertools
 import math
 import random
 
-import best_first
 import pytest
-from best_first import Axis, Chain, Rules, neighbours, ranking, replay, settled
+
+from pxsgmcmc.tuning.best_first import Axis, Chain, Rules, neighbours, ranking, replay, settled
 
 GRID = (-2, 0, 2)
 SEEDS = (7, 8, 9)
@@ -127,10 +127,3 @@ def test_the_first_wave_is_the_grid_of_both_methods():
     wave = replay(rules(), {})[1]
     points = list(itertools.product(GRID, GRID))
     assert sorted(wave) == sorted(Chain(m, p, SEEDS[0]) for m in ("one", "two") for p in points)
-
-
-def test_the_examples_in_the_docstrings_hold():
-    import doctest
-
-    result = doctest.testmod(best_first)
-    assert result.attempted and not result.failed

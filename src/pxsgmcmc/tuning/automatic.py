@@ -1,0 +1,119 @@
+"""Settings that a configuration calls "auto": measured where chain 0 will be, when a run begins."""
+
+import math
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from pxsgmcmc.config.build import Built
+from pxsgmcmc.config.sampler_sections import AUTO, AnySampler, Cyclical, Groups
+from pxsgmcmc.config.schema import Config, Measured
+from pxsgmcmc.config.together import automatic_settings
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.tuning.pilot import Pilot, pilot
+from pxsgmcmc.tuning.prediction import stability_limit
+from pxsgmcmc.tuning.recommend import SAFETY, TOLERANCE, Wanted, best_friction
+from pxsgmcmc.tuning.settle import settle
+
+SETTLE = 1000  # steps of a cautious chain before measuring; fewer if the run itself is shorter
+MEASURED = 3  # of its positions
+
+
+def measured_config(built: Built) -> Config:
+    """The configuration with numbers in place of "auto", and a word on where they come from.
+
+    Args:
+      built: the parts of a configuration that has settings to be measured. The start of chain 0 is
+        made, with its warm start.
+    """
+    config, chain = built.config, built.config.chain
+    tag = str(config.sampler.__struct_config__.tag)
+    step_size = config.sampler.step_size
+    cycle_length = None
+    if isinstance(step_size, Cyclical):
+        cycle_length = step_size.period or chain.cycle_length
+    temperature = getattr(config.sampler, "temperature", 1.0)
+    there = {"batch_size": chain.batch_size, "temperature": temperature, "seed": config.seed}
+    steps = min(SETTLE, chain.burn_in + chain.draws * chain.cycle_length)
+    positions = settle(
+        built.potential, built.position(0), tuple(built.problem.train), steps=steps, **there
+    )
+    measured = pilot(
+        built.potential,
+        positions[0],
+        more_positions=positions[1:MEASURED],
+        cycle_length=cycle_length,
+        **there,
+    )
+    peak, friction = _chosen(measured, tag, config.sampler)
+    by = f"pilot {steps:,} steps from the start of chain 0: "
+    by += measured.describe(tag, peak, friction or None).partition("\n")[0]
+    return replace(
+        config,
+        sampler=_filled(config.sampler, peak, friction),
+        measured=Measured(settings=tuple(automatic_settings(config)), by=by),
+    )
+
+
+def _chosen(measured: Pilot, tag: str, sampler: AnySampler) -> tuple[float, dict[str, float]]:
+    """Step size or peak, and friction by group, where one of them may be given."""
+    step_size, friction = sampler.step_size, getattr(sampler, "friction", AUTO)
+    peak = step_size.peak if isinstance(step_size, Cyclical) else step_size
+    if friction == AUTO and peak == AUTO:
+        found = measured.recommend(tag)
+        return found.step_size, dict(found.friction)
+    if friction == AUTO:
+        return float(peak), _friction_at(measured, tag, float(peak))
+    given = {
+        name: float(getattr(friction, name) if isinstance(friction, Groups) else friction)
+        for name in measured.measurement.terrain
+    }
+    return _step_with(measured, tag, given), given
+
+
+def _friction_at(measured: Pilot, tag: str, step: float) -> dict[str, float]:
+    """The friction that forgets soonest at a step size that is given."""
+    wanted = Wanted(tag, measured.temperature, measured.cycle_length, TOLERANCE)
+    friction = best_friction(measured.measurement, step, wanted)
+    if friction is None:
+        largest = measured.recommend(tag).step_size
+        raise UserError(
+            f"`sampler.step_size` must be one that some friction makes honest, got {step:g}; one "
+            f"of {largest:g} is."
+        )
+    return {name: float(f"{value:.2g}") for name, value in friction.items()}
+
+
+def _step_with(measured: Pilot, tag: str, friction: dict[str, float]) -> float:
+    """The largest step size that is honest with a friction that is given, to two digits."""
+    limit = SAFETY * stability_limit(measured.measurement, tag, friction)
+    if not math.isfinite(limit):
+        raise UserError(
+            "`sampler.step_size` cannot be measured where the energy is flat; give a number."
+        )
+    for step in np.geomspace(limit, 1e-4 * limit, 200):
+        predicted = measured.predict(tag, float(step), friction)
+        seen = [
+            abs(value / measured.temperature - 1.0)
+            for heat in predicted.temperatures.values()
+            for value in (heat.kinetic, heat.configurational)
+            if not math.isnan(value)
+        ]
+        if predicted.stable and max(seen, default=0.0) <= TOLERANCE:
+            return float(f"{step:.2g}")
+    raise UserError(
+        f"`sampler.friction` = {friction} leaves no step size whose temperatures are right; let it "
+        'be "auto" too.'
+    )
+
+
+def _filled(sampler: AnySampler, peak: float, friction: dict[str, float]) -> AnySampler:
+    """The section with numbers."""
+    step_size = sampler.step_size
+    cyclical = isinstance(step_size, Cyclical)
+    changes: dict[str, Any] = {"step_size": replace(step_size, peak=peak) if cyclical else peak}
+    if getattr(sampler, "friction", None) == AUTO:
+        one = friction["base"] if set(friction) == {"base"} else None
+        changes["friction"] = one if one is not None else Groups(**friction)
+    return replace(sampler, **changes)

@@ -1,0 +1,49 @@
+"""A prior for a network nobody has said anything about: variances that fall with the fan-in."""
+
+import math
+
+import jax
+
+from pxsgmcmc.expansion import plan
+from pxsgmcmc.problem import NETWORK, Problem
+from pxsgmcmc.types import Tree
+
+HIDDEN = 2.0  # times 1 / fan-in keeps the scale of what passes through rectifiers
+VECTORS = 1.0  # variance of biases, scales and thresholds
+
+
+def fan_in_variances(shapes: Tree, *, hidden: float = HIDDEN, last: float = HIDDEN) -> Tree:
+    """Variances for `px.priors.normal`: a number over the fan-in for kernels, 1 for vectors.
+
+    Args:
+      shapes: the network's parameters, or anything with their shapes.
+      hidden: times 1 / fan-in for every kernel but those of the last layer.
+      last: times 1 / fan-in for the kernels of the layer that gives the network's output.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> params = {"a": {"kernel": jnp.ones((4, 8)), "bias": jnp.ones(8)},
+      ...           "b": {"kernel": jnp.ones((8, 3))}}
+      >>> fan_in_variances(params, hidden=2.0, last=30.0)
+      {'a': {'bias': 1.0, 'kernel': 0.5}, 'b': {'kernel': 3.75}}
+    """
+    leaves, structure = jax.tree.flatten(shapes)
+    variances = [VECTORS if len(leaf.shape) < 2 else hidden / _fan_in(leaf) for leaf in leaves]
+    for row in plan(shapes, out=0, into=0).layers:
+        scale = last if row.note == "logits" else hidden
+        for leaf in row.layer.leaves:
+            if leaf.into and leaf.out:
+                outputs = math.prod(leaf.shape[axis] for axis in leaf.out)
+                variances[leaf.place] = scale * outputs / math.prod(leaf.shape)
+    return jax.tree.unflatten(structure, variances)
+
+
+def network_shapes(problem: Problem, position: Tree) -> Tree:
+    """The shapes of the network's own parameters in those that a problem samples."""
+    network = position[NETWORK] if problem.likelihood.start() else position
+    return jax.eval_shape(lambda: network)
+
+
+def _fan_in(leaf: jax.ShapeDtypeStruct) -> int:
+    """Of a kernel that no rule speaks of: all axes but the last."""
+    return max(1, math.prod(leaf.shape[:-1]))

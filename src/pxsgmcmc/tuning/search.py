@@ -1,0 +1,213 @@
+"""A search over settings: every trial is a job, and every outcome is kept in one file at once.
+
+A trial samples and evaluates a run directory of its own, and is scored by the NLL of the average of
+all its draws on the validation rows; what it says of the test rows is not looked at. A search that
+was killed loses no finished trial: it reads the file, finds the run directories, and goes on.
+"""
+
+import functools
+import json
+import math
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from pxsgmcmc.config import Config, write_config
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.evaluate.read_results import read_results
+from pxsgmcmc.jobs import EVALUATE, SAMPLE, Ended, Engine, Job, JobFailed
+from pxsgmcmc.jobs.display import Display
+from pxsgmcmc.store.files import write_file
+from pxsgmcmc.tuning.best_first import Chain, Rules, neighbours, ranking, replay, settled
+
+DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
+
+
+class Study(NamedTuple):
+    """What is searched.
+
+    Attributes:
+      configs: method -> name of its configuration.
+      rules: how settings are tried.
+      load: from the name of a configuration and flags over it to the configuration.
+      base: flags over the configurations, for all chains.
+    """
+
+    configs: dict[str, str]
+    rules: Rules
+    load: Callable[[str, list[str]], Config]
+    base: tuple[str, ...] = ()
+
+
+def settings_of(rules: Rules, chain: Chain) -> dict[str, Any]:
+    """The values at the chain's point, by name."""
+    axes = rules.axes[chain.method]
+    return {axis.name: axis.value(k) for axis, k in zip(axes, chain.point, strict=True)}
+
+
+def flags_of(rules: Rules, chain: Chain) -> list[str]:
+    """The chain's settings and seed as flags of `pxsgmcmc run`."""
+    values = settings_of(rules, chain) | {"seed": chain.seed}
+    return [word for name, value in values.items() for word in (f"--{name}", repr(value))]
+
+
+def job_of(study: Study, chain: Chain, folder: Path) -> Job:
+    """The job that tries the chain, in a run directory of its own below `folder`."""
+    # One thread each, since several trials share the machine.
+    flags = [*study.base, "--threads", "1", *flags_of(study.rules, chain)]
+    point = "_".join(map(str, chain.point))
+    return Job(
+        write_config(study.load(study.configs[chain.method], flags)),
+        str(folder / chain.method / f"{point}_seed_{chain.seed}"),
+        f"{chain.method} {point.replace('_', ' ')}, seed {chain.seed}",
+        stages=(SAMPLE, EVALUATE),
+    )
+
+
+class Book:
+    """The outcomes, in memory and in a file that is whole at any time.
+
+    Args:
+      study: what is searched.
+      path: of the file; outcomes in it are taken over.
+    """
+
+    def __init__(self, study: Study, path: Path):
+        self.study, self.path = study, path
+        self.trials: dict[Chain, dict[str, Any]] = {}
+        if path.exists():
+            kept = json.loads(path.read_text("utf-8"))
+            if kept["design"] != self.design:
+                raise UserError(
+                    f"`{path}` holds a search of another design: remove it, or choose another file "
+                    "with --out."
+                )
+            for row in kept["trials"]:
+                chain = Chain(row["method"], tuple(row["point"]), row["seed"])
+                self.trials[chain] = {key: row[key] for key in ("nll", "err", "seconds")}
+
+    @functools.cached_property
+    def design(self) -> dict[str, Any]:
+        """All that an outcome depends on, as JSON has it."""
+        methods = {}
+        for method, name in self.study.configs.items():
+            config = self.study.load(name, list(self.study.base))
+            chain = config.chain
+            methods[method] = {
+                "config": name,
+                "data": None if config.data is None else config.data.name,
+                "model": msgspec.to_builtins(config.model),
+                "expansion": msgspec.to_builtins(config.expansion),
+                "budget": [chain.draws, chain.cycle_length, chain.batch_size],
+                "axes": [axis._asdict() for axis in self.study.rules.axes[method]],
+            }
+        rules = {"seeds": self.study.rules.seeds, "most": self.study.rules.most}
+        design = {"score": "validation NLL of all draws", "methods": methods, **rules}
+        return json.loads(json.dumps(design))
+
+    @property
+    def losses(self) -> dict[Chain, float]:
+        """The score of every chain; infinite where it diverged."""
+        return {c: math.inf if t["nll"] is None else t["nll"] for c, t in self.trials.items()}
+
+    def add(self, chain: Chain, outcome: dict[str, Any]) -> str:
+        """Keep an outcome; returns a sentence on it and on who leads."""
+        self.trials[chain] = outcome
+        self.save()
+        lead = ranking(self.losses, chain.method)[0]
+        best = settings_of(self.study.rules, chain._replace(point=lead.point))
+        score = "diverged" if outcome["nll"] is None else f"validation NLL {outcome['nll']:.4f}"
+        point = ", ".join(f"{v:g}" for v in settings_of(self.study.rules, chain).values())
+        return (
+            f"{chain.method} at {point}, seed {chain.seed}: {score}; "
+            f"{', '.join(f'{v:g}' for v in best.values())} leads with {lead.loss:.4f} over "
+            f"{lead.seeds} seeds"
+        )
+
+    def save(self) -> None:
+        """Write everything, a trial a line."""
+        head = {"design": self.design, "chosen": chosen(self.study.rules, self.losses)}
+        text = msgspec.json.format(msgspec.json.encode(head), indent=1).decode().removesuffix("\n}")
+        rows = [
+            {**chain._asdict(), **outcome, "settings": settings_of(self.study.rules, chain)}
+            for chain, outcome in sorted(self.trials.items())
+        ]
+        lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
+        write_file(self.path, f'{text},\n "trials": [\n{lines}\n ]\n}}\n'.encode())
+
+
+def chosen(rules: Rules, losses: dict[Chain, float]) -> dict[str, Any]:
+    """The leading settings of each method, with what speaks for them."""
+    used, wave = replay(rules, losses)
+    choices = {}
+    for method, axes in rules.axes.items():
+        if not (standings := ranking(used, method)):
+            continue
+        best = standings[0]
+        points = [standing.point for standing in standings]
+        choices[method] = {
+            "settings": settings_of(rules, Chain(method, best.point, 0)),
+            "validation_nll": [used[c] for c in used if c[:2] == (method, best.point)],
+            "mean": best.loss,
+            "settled": settled(rules, used, method),
+            "over": not wave,
+            "chains": sum(chain.method == method for chain in used),
+            "points": len(points),
+            "inside": all(point in points for point in neighbours(axes, best.point)),
+            "tried": {
+                axis.name: sorted({axis.value(point[i]) for point in points})
+                for i, axis in enumerate(axes)
+            },
+        }
+    return json.loads(json.dumps(choices).replace("Infinity", "null"))
+
+
+def validation_score(job: Job) -> dict[str, float | None]:
+    """NLL and error on the validation rows, of all draws of a job that is done."""
+    validation = read_results(job.folder).validation
+    if validation is None:
+        raise UserError(f"`{job.folder}` has no validation rows to be scored on.")
+    scores = {name: float(validation.metrics[name]) for name in ("nll", "err")}
+    finite = all(map(math.isfinite, scores.values()))
+    return {name: score if finite else None for name, score in scores.items()}
+
+
+def search(
+    book: Book,
+    engine: Engine,
+    folder: Path,
+    score: Callable[[Job], dict[str, float | None]] = validation_score,
+) -> int | None:
+    """Try what the rules ask for until they ask no more.
+
+    Args:
+      book: what is searched, the outcomes known already, and those to come.
+      engine: that runs the trials.
+      folder: of their run directories.
+      score: from a job that is done to its "nll" and "err".
+
+    Returns:
+      The number of the signal that stopped it, None if the search is over.
+    """
+    while wave := replay(book.study.rules, book.losses)[1]:
+        chains = {job_of(book.study, chain, folder): chain for chain in wave}
+
+        def on_end(job: Job, ended: Ended, chains=chains) -> str | None:
+            if ended.code >= 128:
+                return None
+            if ended.code not in (0, DIVERGED):
+                raise JobFailed(job, ended).as_error()
+            scores = score(job) if ended.code == 0 else {"nll": None, "err": None}
+            return book.add(chains[job], {**scores, "seconds": round(ended.seconds, 1)})
+
+        with closing(Display("search", list(chains), on_end, seconds=60.0)) as display:
+            todo = display.todo
+            for job in chains.keys() - set(todo):  # done, and killed before it was written down
+                display.ended(job, Ended(0))
+            stopped_by = engine.run(todo, display)
+        if stopped_by is not None:
+            return stopped_by
+    return None

@@ -1,0 +1,44 @@
+"""Variances that fall with the fan-in, whichever framework made the parameters."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from pxsgmcmc.models import build
+from pxsgmcmc.tuning.default_prior import fan_in_variances
+
+MLP = {
+    "Dense_0": {"kernel": jnp.ones((5, 7)), "bias": jnp.ones(7)},
+    "Dense_1": {"kernel": jnp.ones((7, 3)), "bias": jnp.ones(3)},
+}
+
+
+def test_kernels_have_a_number_over_their_fan_in_and_vectors_have_one():
+    found = fan_in_variances(MLP, hidden=2.0, last=30.0)
+    assert found["Dense_0"] == {"kernel": pytest.approx(2 / 5), "bias": 1.0}
+    assert found["Dense_1"] == {"kernel": pytest.approx(30 / 7), "bias": 1.0}
+
+
+def test_convolutions_count_their_window():
+    model = build("cnn", widths=(4, 6), classes=10)
+    shapes = jax.eval_shape(
+        lambda: model.init(jax.random.key(0), jax.ShapeDtypeStruct((1, 8, 8, 1), jnp.float32))
+    )
+    variances = jax.tree.leaves(fan_in_variances(shapes))
+    for leaf, variance in zip(jax.tree.leaves(shapes), variances, strict=True):
+        if leaf.ndim == 4:
+            height, width, into, _ = leaf.shape
+            assert variance == pytest.approx(2.0 / (height * width * into))
+
+
+def test_equinox_keeps_inputs_on_the_last_axis():
+    equinox = pytest.importorskip("equinox")
+    layer = equinox.nn.MLP(5, 3, 7, 1, key=jax.random.key(0))
+    params = equinox.filter(layer, equinox.is_inexact_array)
+    found = fan_in_variances(params, hidden=2.0, last=30.0)
+    assert found.layers[0].weight == pytest.approx(2 / 5)
+    assert found.layers[1].weight == pytest.approx(30 / 7)
+
+
+def test_a_leaf_that_no_rule_knows_counts_all_axes_but_the_last():
+    assert fan_in_variances({"mine": jnp.ones((4, 6))}, hidden=2.0)["mine"] == pytest.approx(0.5)
