@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help bench demo toy test test-slow reliability lint format lock clean
+.PHONY: help bench demo toy test test-slow test-portable mutants reliability lint format lock clean
 help:            ## say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
 
@@ -27,8 +27,14 @@ test: $(READY)   ## the default suite, a few minutes on two cores
 test-slow: $(READY)  ## the long proofs as well
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
+test-portable: $(READY)  ## the tests of numbers as other processors would run them (20 minutes)
+	$(BIN)/python -m tests.portable
+
 bench: $(READY)   ## measure steps side by side and write docs/performance.md (half an hour, alone)
 	$(BIN)/python benchmarks/bench.py
+
+mutants: $(READY)  ## wrong edits of the library, one at a time: do the tests notice each of them?
+	$(BIN)/python -m tests.mutants
 
 reliability: $(READY)  ## run the long proofs of reliability and write their table into docs/
 	$(BIN)/python benchmarks/reliability.py
@@ -42,8 +48,9 @@ format: $(READY) ## put the code in shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock: $(READY)   ## write the versions in use to constraints.txt
+lock: $(READY)   ## write the versions in use to constraints.txt, and their hashes to requirements.lock
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
+	$(BIN)/python .ci/lock.py
 
 clean:           ## remove what was built
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

@@ -26,3 +26,10 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
 def key():
     """A key that is the same in every run."""
     return jax.random.key(20_250_424)
+
+
+@pytest.fixture
+def in_float64():
+    """Arithmetic in float64."""
+    with jax.enable_x64(True):
+        yield

@@ -22,13 +22,13 @@ from problem import Setting, problem, read_setting, use_plain_layers  # noqa: E4
 
 
 def chain(name: str, setting: Setting) -> Callable[[int], None]:
-    """One of our samplers as a chain runs it: batches gathered from uint8, noise, the tally."""
+    """One of our samplers as a chain runs it: batches gathered from uint8, noise, sums."""
     import jax
     import jax.numpy as jnp
 
     import pxsgmcmc as px
     from pxsgmcmc.chain.batches import Batches
-    from pxsgmcmc.chain.executors import Advance, choose_executor
+    from pxsgmcmc.chain.executors import Advance, faster_executor
     from pxsgmcmc.rng import streams
 
     parts = problem(setting)
@@ -41,16 +41,17 @@ def chain(name: str, setting: Setting) -> Callable[[int], None]:
     example = jax.tree.map(lambda x: x[: setting.batch], parts.data)
     executor: Any = setting.executor
     if executor == "auto":
-        executor = choose_executor(sampler, state, example)
-    advance = Advance(sampler, parts.data, keys, executor, None, setting.batch)
+        traced = jax.make_jaxpr(sampler.step)(jax.random.key(0), state, example)
+        executor = faster_executor(traced)
+    advance = Advance(sampler, parts.data, [keys], executor, None, setting.batch)
     taken = 0
 
     def steps(count: int) -> None:
         nonlocal state, taken
-        state, tally = advance(state, taken, batches.rows(taken, count))
+        state, sums = advance(state, taken, batches.rows(taken, count))
         taken += count
-        batches.prepare(taken, count)
-        jax.block_until_ready((state, tally))
+        batches.shuffle_ahead(taken, count)
+        jax.block_until_ready((state, sums))
 
     return steps
 

@@ -73,9 +73,9 @@ def problem(setting: Setting) -> Problem:
         rank = setting.rank or None
         plan = px.plan(params, out=setting.out, into=setting.into, rank=rank, **layers)
         position = jax.jit(lambda params: px.expand(params, plan, jax.random.key(1)))(params)
-    energy = px.classification(
-        apply, data_size=setting.rows, prior=px.normal(0.2), factor_prior=px.normal(0.5)
-    )
+    names = tuple(map(str, range(10)))
+    fitted = px.Problem(apply, px.likelihoods.categorical(), train=data, names=names)
+    energy = px.potential(fitted, prior=px.priors.normal(0.2), factor_prior=px.priors.normal(0.5))
     return Problem(params, position, plan, data, energy, apply)
 
 

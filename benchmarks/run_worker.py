@@ -47,7 +47,7 @@ def cycle(config: str, folder: str) -> dict[str, Any]:
     from pxsgmcmc.cli import main
     from pxsgmcmc.store import Run
 
-    advance, prepare, commit_draw = Advance.__call__, Batches.prepare, Run.commit_draw
+    advance, shuffle_ahead, commit_draw = Advance.__call__, Batches.shuffle_ahead, Run.commit_draw
     stepping, marks, commits = 0.0, [], []
     began, under_way = 0.0, None
 
@@ -57,9 +57,9 @@ def cycle(config: str, folder: str) -> dict[str, Any]:
         under_way = advance(self, *given)
         return under_way
 
-    def watched_prepare(self: Batches, *given: int) -> None:
+    def watched_shuffle(self: Batches, *given: int) -> None:
         nonlocal stepping
-        prepare(self, *given)
+        shuffle_ahead(self, *given)
         jax.block_until_ready(under_way)
         stepping += time.perf_counter() - began
 
@@ -70,7 +70,7 @@ def cycle(config: str, folder: str) -> dict[str, Any]:
         marks.append((time.perf_counter(), stepping))
         return found
 
-    Advance.__call__, Batches.prepare = watched_advance, watched_prepare
+    Advance.__call__, Batches.shuffle_ahead = watched_advance, watched_shuffle
     Run.commit_draw = timed_commit
     code = main(["run", config, "--out", folder])
     assert code == 0, code
@@ -93,14 +93,14 @@ def predict(config: str, folder: str) -> dict[str, Any]:
 
     import pxsgmcmc as px
 
-    run = px.open_experiment(folder)
-    images = run.experiment.dataset.splits["test"].x
+    run = px.open(folder)
+    images = run.need_problem("predict").test.x
     images = np.tile(images, (-(-2000 // len(images)), 1, 1, 1))[:2000]
     rates = []
     for _ in range(4):
         began = time.perf_counter()
         run.predict(images)
-        rates.append(len(images) * len(run.stored()) / (time.perf_counter() - began))
+        rates.append(len(images) * len(run) / (time.perf_counter() - began))
     return {"images_times_draws_a_second": rates[1:]}
 
 

@@ -33,7 +33,7 @@ width = 8
 {SAMPLER}
 [chain]
 draws = 4
-steps = 5000
+cycle_length = 5000
 batch_size = 100
 """
 R20 = f"""
@@ -44,7 +44,7 @@ name = "resnet_frn"
 {SAMPLER}
 [chain]
 draws = 3
-steps = 2
+cycle_length = 2
 batch_size = 256
 """
 

@@ -46,7 +46,8 @@ def apply(params, x):
 plan = px.plan(params, input_layer="rows", logits_layer="head")
 print(plan)
 
-potential = px.classification(apply, data_size=len(x), prior=px.normal(0.1))
+problem = px.Problem(apply, px.likelihoods.categorical(), train=(x, train.y))
+potential = px.potential(problem, prior=px.priors.normal(0.1))
 friction = plan.groups(base=100.0, factors=1.0)
 sampler = px.sghmc(potential, px.cyclical(2e-3, 150), friction=friction)
 

@@ -1,65 +1,74 @@
 """Sample the posterior of neural networks with parameter-expanded stochastic-gradient MCMC.
 
-Names are imported when first used, so that `import pxsgmcmc` and the command line start at once.
+Everyday names are here; `px.samplers`, `px.priors`, `px.likelihoods`, `px.metrics`,
+`px.diagnostics`, `px.data` and `px.models` hold the rest. Names are imported when first used, so
+that `import pxsgmcmc` and the command line start at once.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pxsgmcmc.chain import Samples, sample
-    from pxsgmcmc.errors import CorruptRun, Diverged, UserError
-    from pxsgmcmc.evaluation.evaluate import evaluate
-    from pxsgmcmc.evaluation.load import Opened, open_experiment
+    from pxsgmcmc import data, diagnostics, likelihoods, metrics, models, priors, samplers
+    from pxsgmcmc.chain import Execution, sample
+    from pxsgmcmc.config.opening import open_any as open
+    from pxsgmcmc.errors import ChainWarning, CorruptRun, Diverged, Interrupted, UserError
     from pxsgmcmc.expansion import Expanded, Rule, collapse, expand, groups, plan
-    from pxsgmcmc.potential import (
-        classification,
-        exact,
-        freeze_factors,
-        normal,
-        posterior,
-        regression,
-        with_noise,
-    )
+    from pxsgmcmc.posterior import freeze_factors, potential
+    from pxsgmcmc.problem import Problem
+    from pxsgmcmc.run import Run
     from pxsgmcmc.samplers import as_optax, ggmc, hmc, psgld, sgd, sghmc, sgld, sgnht, sgrhmc
     from pxsgmcmc.schedules import constant, cyclical
-    from pxsgmcmc.store import open_run
     from pxsgmcmc.tree import by_path
-    from pxsgmcmc.types import Sampler, StepInfo
+    from pxsgmcmc.tuning.fit import fit
+    from pxsgmcmc.tuning.pilot import pilot
+    from pxsgmcmc.tuning.warm_start import warm_start
+    from pxsgmcmc.types import Sampler, SamplerFacts, StepInfo
 
 __version__ = "0.1.0"
 
+_NAMESPACES = ("data", "diagnostics", "likelihoods", "metrics", "models", "priors", "samplers")
 _HOME = {
-    "chain": "Samples sample",
-    "errors": "CorruptRun Diverged UserError",
-    "evaluation.evaluate": "evaluate",
-    "evaluation.load": "Opened open_experiment",
+    "chain": "Execution sample",
+    "errors": "ChainWarning CorruptRun Diverged Interrupted UserError",
     "expansion": "Expanded Rule collapse expand groups plan",
-    "potential": "classification exact freeze_factors normal posterior regression with_noise",
+    "posterior": "freeze_factors potential",
+    "problem": "Problem",
+    "run": "Run",
     "samplers": "as_optax ggmc hmc psgld sgd sghmc sgld sgnht sgrhmc",
     "schedules": "constant cyclical",
-    "store": "open_run",
     "tree": "by_path",
-    "types": "Sampler StepInfo",
+    "tuning.fit": "fit",
+    "tuning.pilot": "pilot",
+    "tuning.warm_start": "warm_start",
+    "types": "Sampler SamplerFacts StepInfo",
 }
 _ROOM_OF = {name: room for room, names in _HOME.items() for name in names.split()}
 
 __all__ = [  # noqa: RUF022 - grouped by room, as above
-    "Samples", "sample",
-    "CorruptRun", "Diverged", "UserError",
-    "evaluate",
-    "Opened", "open_experiment",
+    "data", "diagnostics", "likelihoods", "metrics", "models", "priors", "samplers",
+    "Execution", "sample",
+    "open",
+    "ChainWarning", "CorruptRun", "Diverged", "Interrupted", "UserError",
     "Expanded", "Rule", "collapse", "expand", "groups", "plan",
-    "classification", "exact", "freeze_factors", "normal", "posterior", "regression", "with_noise",
+    "freeze_factors", "potential",
+    "Problem",
+    "Run",
     "as_optax", "ggmc", "hmc", "psgld", "sgd", "sghmc", "sgld", "sgnht", "sgrhmc",
     "constant", "cyclical",
-    "open_run",
     "by_path",
-    "Sampler", "StepInfo",
+    "fit",
+    "pilot",
+    "warm_start",
+    "Sampler", "SamplerFacts", "StepInfo",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
+    if name in _NAMESPACES:
+        return importlib.import_module(f"pxsgmcmc.{name}")
+    if name == "open":  # a builtin's name, so the function itself has another
+        return importlib.import_module("pxsgmcmc.config.opening").open_any
     if name not in _ROOM_OF:
         raise AttributeError(f"module 'pxsgmcmc' has no attribute {name!r}")
     return getattr(importlib.import_module(f"pxsgmcmc.{_ROOM_OF[name]}"), name)

@@ -1,19 +1,48 @@
 """The three ways a call can fail that are not our bug, and the one wording for bad arguments."""
 
+import difflib
 import math
 import numbers
+from collections.abc import Iterable
 from typing import Any
 
 
-class UserError(Exception):
+class _OneLine(Exception):
+    """An error whose message is one line that a terminal can show, whatever is quoted in it."""
+
+    def __init__(self, message: object = ""):
+        super().__init__(printable(message, 2000))
+
+
+class UserError(_OneLine):
     """The input is wrong; the message is one sentence naming it, the rule and the value. Exit 2."""
 
 
-class Diverged(Exception):
+class Locked(UserError):
+    """Another process writes to the run directory, or has taken it over. Exit 5."""
+
+
+class Diverged(_OneLine):
     """The chain left the region where the discretisation is stable. Exit 3; earlier draws stay."""
 
 
-class CorruptRun(Exception):
+class Interrupted(_OneLine):
+    """A signal asked the chain to stop, and everything was saved.
+
+    Attributes:
+      signal: its number.
+    """
+
+    def __init__(self, message: str, signal: int):
+        super().__init__(message)
+        self.signal = signal
+
+
+class ChainWarning(UserWarning):
+    """A chain is not healthy: its draws are not what they should be."""
+
+
+class CorruptRun(_OneLine):
     """A run directory is not as it was written. Exit 4."""
 
 
@@ -62,6 +91,39 @@ def check_count(name: str, value: Any, *, at_least: int = 0) -> int:
     return int(value)
 
 
+def printable(text: Any, most: int = 500) -> str:
+    """Text that others wrote, fit for a terminal: one line of it, without control characters.
+
+    A run directory, a data file or a name may come from anyone. An escape sequence in it could
+    rewrite what stands on the screen, and a line break could pass for a line of ours.
+
+    Args:
+      text: whose `str` is shown.
+      most: characters to show; the rest is left out.
+
+    Example:
+      >>> printable("evil" + chr(10) + "name" + chr(27) + "[2J")
+      'evil name?[2J'
+    """
+    whole = " ".join(str(text)[: 4 * most].split())
+    shown = "".join(c if c.isprintable() else "?" for c in whole)
+    return shown if len(shown) <= most else shown[: most - 3] + "..."
+
+
+def printable_texts(value: Any) -> Any:
+    """A value of JSON in which every text, names included, is `printable`.
+
+    Example:
+      >>> printable_texts({"a" + chr(27): ["b" + chr(7), 1]})
+      {'a?': ['b?', 1]}
+    """
+    if isinstance(value, str):
+        return printable(value, 10_000)
+    if isinstance(value, dict):
+        return {printable_texts(key): printable_texts(item) for key, item in value.items()}
+    return [printable_texts(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def one_line(value: Any) -> str:
     """What a value looks like, on one line and not too long of it.
 
@@ -69,5 +131,16 @@ def one_line(value: Any) -> str:
       >>> one_line("a" * 100)[-5:]
       'aa...'
     """
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else text[:77] + "..."
+    return printable(repr(value), 80)
+
+
+def did_you_mean(word: Any, known: Iterable[str]) -> str:
+    """The end of a message about a word that is none of `known`: the nearest one, or all of them.
+
+    Example:
+      >>> did_you_mean("digit", ["digits", "wine"]), did_you_mean("x", ["digits", "wine"])
+      ('did you mean `digits`?', 'known: digits, wine.')
+    """
+    names = list(known)
+    close = difflib.get_close_matches(str(word), names, n=1)
+    return f"did you mean `{close[0]}`?" if close else f"known: {', '.join(names)}."

@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 
 TUNABLES = "GLIBC_TUNABLES"
+SWITCH = "PXSGMCMC_LARGE_PAGES"  # 0 keeps small pages
 LARGE_PAGES = "glibc.malloc.hugetlb=1"
 
 
@@ -16,7 +17,8 @@ def start_with_large_pages() -> None:
     anew; docs/performance.md has what that costs. Pages of 2 MB are touched 512 times less often.
     glibc reads this wish before anything else runs, so a process cannot make it for itself.
     """
-    if sys.platform != "linux" or TUNABLES in os.environ or not sys.executable:
+    unwanted = os.environ.get(SWITCH, "1") == "0"
+    if sys.platform != "linux" or unwanted or TUNABLES in os.environ or not sys.executable:
         return
     with suppress(OSError):  # then with small pages
         command = [sys.executable, *sys.orig_argv[1:]]

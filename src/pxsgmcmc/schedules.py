@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -22,11 +23,31 @@ def constant(value: float) -> Schedule:
     return lambda step: jnp.asarray(value, float)
 
 
-def cyclical(peak: float, period: int, *, lowest: float = 0.0) -> Schedule:
+@dataclass(frozen=True)
+class Cyclical:
+    """Made by `cyclical`: a schedule that says when it starts again."""
+
+    peak: float
+    period: int
+    lowest: float = 0.0
+
+    def __call__(self, step: Any) -> Any:
+        """The step size of step number `step`."""
+        left = (self.period - jnp.asarray(step) % self.period).astype(float) / self.period
+        # (1 + cos(pi t / period)) / 2 as a sine, which keeps its digits where it is nearly zero.
+        return self.lowest + (self.peak - self.lowest) * jnp.sin(0.5 * math.pi * left) ** 2
+
+
+def cyclical(peak: float, period: int, *, lowest: float = 0.0) -> Cyclical:
     """A cosine from `peak` down to nearly `lowest`, started again every `period` steps.
 
     With t = step mod period:  lowest + (peak - lowest) (1 + cos(pi t / period)) / 2.
     A draw is usually taken at the end of each cycle (Zhang et al., 2020).
+
+    Args:
+      peak: the largest step size, that of the first step of a cycle.
+      period: steps of a cycle.
+      lowest: what the step size goes down to.
 
     Example:
       >>> float(cyclical(1e-4, 5_000)(5_000)) == float(cyclical(1e-4, 5_000)(0))
@@ -34,18 +55,13 @@ def cyclical(peak: float, period: int, *, lowest: float = 0.0) -> Schedule:
     """
     peak = check_number("peak", peak, above=0.0)
     period = check_count("period", period, at_least=1)
-    lowest = check_number("lowest", lowest, at_least=0.0, at_most=peak)
-
-    def schedule(step: Any) -> Any:
-        left = (period - jnp.asarray(step) % period).astype(float) / period
-        # (1 + cos(pi t / period)) / 2 as a sine, which keeps its digits where it is nearly zero.
-        return lowest + (peak - lowest) * jnp.sin(0.5 * math.pi * left) ** 2
-
-    return schedule
+    return Cyclical(peak, period, check_number("lowest", lowest, at_least=0.0, at_most=peak))
 
 
 def as_schedule(value: Any, name: str) -> Schedule:
     """A number or a schedule as a schedule whose values have JAX's default float type."""
+    if isinstance(value, Cyclical):
+        return value
     if callable(value):
 
         def schedule(step: Any) -> Any:

@@ -8,11 +8,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from pxsgmcmc.errors import UserError, one_line
+from pxsgmcmc.errors import CorruptRun, UserError, one_line
 from pxsgmcmc.types import Array, Key, Tree
 
 NOISE_BLOCK = 1 << 15
+ROOT = "value"  # what the one leaf of a bare array is called in a file
 
 
 def paths(tree: Tree) -> list[str]:
@@ -50,6 +52,66 @@ def check_float_leaves(name: str, tree: Tree) -> None:
             )
 
 
+def to_arrays(tree: Tree) -> dict[str, np.ndarray]:
+    """Name -> array on the host; a tree that is one bare array is called "value".
+
+    Example:
+      >>> to_arrays({"a": jnp.zeros(2)})
+      {'a': array([0., 0.], dtype=float32)}
+    """
+    return dict(zip(_file_names(tree), map(np.asarray, jax.tree.leaves(tree)), strict=True))
+
+
+_WIDTHS = {np.dtype(np.float32), np.dtype(np.float64)}
+
+
+def from_arrays(arrays: Mapping[str, np.ndarray], like: Tree, what: str) -> Tree:
+    """The tree shaped like `like` with the arrays named so; `what` names it in an error."""
+    leaves, names = [], _file_names(like)
+    if strangers := sorted(set(arrays) - set(names)):
+        raise CorruptRun(f"{what} does not fit this model: it has {strangers[0]!r} too many.")
+    for name, leaf in zip(names, jax.tree.leaves(like), strict=True):
+        array = arrays.get(name)
+        if array is not None and {array.dtype, leaf.dtype} == _WIDTHS:
+            x64 = int(array.dtype == np.float64)
+            raise UserError(
+                f"{what} is in {array.dtype}, and JAX computes in {leaf.dtype} now: set "
+                f"JAX_ENABLE_X64={x64}, as when it was made."
+            )
+        if array is None or array.shape != leaf.shape or array.dtype != leaf.dtype:
+            had = "nothing" if array is None else f"{array.dtype}{list(array.shape)}"
+            raise CorruptRun(
+                f"{what} does not fit this model: {name!r} should be "
+                f"{leaf.dtype}{list(leaf.shape)}, it has {had}."
+            )
+        leaves.append(jnp.asarray(array))
+    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+
+def nested(arrays: Mapping[str, np.ndarray]) -> Tree:
+    """Arrays by name as nested dictionaries, for when the structure they had is not known.
+
+    Example:
+      >>> nested({"a/b": 1, "a/c": 2})
+      {'a': {'b': 1, 'c': 2}}
+    """
+    if set(arrays) == {ROOT}:
+        return arrays[ROOT]
+    tree: dict[str, Any] = {}
+    for name, array in arrays.items():
+        *folders, last = name.split("/")
+        place = tree
+        for folder in folders:
+            place = place.setdefault(folder, {})
+        place[last] = array
+    return tree
+
+
+def _file_names(tree: Tree) -> list[str]:
+    names = paths(tree)
+    return [ROOT] if names == [""] else names
+
+
 def size(tree: Tree) -> int:
     """How many numbers the tree holds.
 
@@ -70,6 +132,12 @@ def broadcast_prefix(prefix: Tree, tree: Tree, name: str) -> Tree:
     try:
         return jax.tree.map(lambda value, part: jax.tree.map(lambda _: value, part), prefix, tree)
     except (ValueError, TypeError, KeyError):
+        # By its name: expansion stands above this file.
+        if [type(part).__name__ == "Expanded" for part in (prefix, tree)] == [True, False]:
+            raise UserError(
+                f"`{name}` is given by groups, base and factors, but the position has none: start "
+                "from `px.expand(params, plan)`, or give one number."
+            ) from None
         raise UserError(
             f"`{name}` must be a number or a tree prefix of the position, got "
             f"{_outline(prefix)} for a position like {_outline(tree)}."

@@ -31,12 +31,38 @@ class MetropolisInfo(NamedTuple):
     accepted: Array  # () bool, True on a step without a test
 
 
+class SamplerFacts(NamedTuple):
+    """What a sampler was built with, for those who judge its chain.
+
+    Attributes:
+      name: as a table would print it, "SGHMC".
+      potential: the energy it goes down.
+      step_size: the schedule.
+      temperature: that the chain should have; 0 for an optimiser.
+      friction: a number or a tree prefix of the position; None without any.
+      noise: factor on the injected noise, a number or a tree prefix of the position.
+      mass: a number or a tree prefix of the position.
+      thermal_momentum: whether the state has a `momentum` that should have the temperature.
+    """
+
+    name: str
+    potential: Potential
+    step_size: Schedule
+    temperature: float
+    friction: Tree = None
+    noise: Tree = 1.0
+    mass: Tree = 1.0
+    thermal_momentum: bool = False
+
+
 class Sampler(NamedTuple):
     """`init(position) -> state` and `step(key, state, batch) -> (state, info)`, both pure.
 
-    Every state has `.step`, the number of transitions taken, and `.position`.
-    Every info has `.energy` and `.step_size`.
+    Every state is a NamedTuple with `.step`, the number of transitions taken, and `.position`.
+    Every info has `.energy` and `.step_size`. `facts` may be None: a chain of an own sampler is
+    then not judged by its temperature.
     """
 
     init: Callable[[Tree], Any]
     step: Callable[[Key, Any, Batch], tuple[Any, Any]]
+    facts: SamplerFacts | None = None

@@ -4,7 +4,7 @@ import pytest
 import scipy.stats
 
 from pxsgmcmc.chain.batches import Batches
-from pxsgmcmc.chain.collect import Collection
+from pxsgmcmc.chain.collection import collection_of
 from pxsgmcmc.errors import UserError
 
 
@@ -69,7 +69,7 @@ def test_rows_that_were_prepared_are_those_and_nothing_is_left_to_shuffle(monkey
     key = jax.random.key(5)
     expected = Batches(key, data_size=700, batch_size=300).rows(150, 200)
     stream = Batches(key, data_size=700, batch_size=300)
-    stream.prepare(150, 200)  # epochs 64 to 149
+    stream.shuffle_ahead(150, 200)  # epochs 64 to 149
     monkeypatch.setattr("pxsgmcmc.chain.batches._shuffled", None)
     assert (stream.rows(150, 200) == expected).all()
     with pytest.raises(TypeError):
@@ -86,7 +86,7 @@ def test_a_batch_larger_than_the_data_is_named():
 
 
 def test_draws_come_from_the_ends_of_cycles_after_burn_in():
-    collection = Collection(draws=5, steps=100, burn_in=30, per_cycle=2, every=10).checked()
+    collection = collection_of(5, 100, burn_in=30, draws_per_cycle=2, thinning=10)
     assert [collection.step_of(k) for k in range(1, 6)] == [120, 130, 220, 230, 320]
 
 
@@ -94,12 +94,21 @@ def test_draws_come_from_the_ends_of_cycles_after_burn_in():
     ("bad", "named"),
     [
         ({"draws": 0}, "draws"),
-        ({"steps": 0}, "steps"),
+        ({"cycle_length": 0}, "cycle_length"),
         ({"burn_in": -1}, "burn_in"),
-        ({"per_cycle": 3, "every": 50}, "draws_per_cycle"),
-        ({"every": 0}, "every"),
+        ({"draws_per_cycle": 3, "thinning": 50}, "draws_per_cycle"),
+        ({"thinning": 0}, "thinning"),
     ],
 )
 def test_a_collection_that_makes_no_sense_is_named(bad, named):
     with pytest.raises(UserError, match=named):
-        Collection(**{"draws": 5, "steps": 100, **bad}).checked()
+        collection_of(
+            **{
+                "draws": 5,
+                "cycle_length": 100,
+                "burn_in": 0,
+                "draws_per_cycle": 1,
+                "thinning": None,
+                **bad,
+            }
+        )

@@ -39,24 +39,25 @@ def advance(info, kind):
     data = DATA if kind == "host" else jnp.asarray(DATA)
     executor = "scan" if kind == "scan" else "loop"
     sampler = Sampler(lambda position: State(jnp.int32(6), position), step)
-    take = Advance(sampler, data, streams(0), executor, None, batch_size=2)
+    take = Advance(sampler, data, [streams(0)], executor, None, batch_size=2)
     return take(sampler.init(jnp.zeros(())), 6, ROWS)
 
 
 @pytest.mark.parametrize("kind", ["loop", "scan", "host"])
 def test_energies_are_summed_and_the_last_is_the_last(kind):
-    state, tally = advance(plain, kind)
+    state, sums = advance(plain, kind)
     assert (int(state.step), float(state.position)) == (9, 26.0)
-    assert (float(tally.energy), float(tally.last_energy)) == (13.0, 5.0)
-    assert float(tally.step_size) == 4.5  # of step 9
-    assert int(tally.tests) == 0
+    assert (float(sums.energy), float(sums.last_energy)) == (13.0, 5.0)
+    assert float(sums.last_step_size) == float(sums.largest_step_size) == 4.5  # of step 9
+    assert float(sums.step_size) == 3.5 + 4.0 + 4.5
+    assert float(sums.tests) == 0.0
 
 
 @pytest.mark.parametrize("kind", ["loop", "scan", "host"])
 def test_only_steps_with_a_test_count_for_the_acceptance(kind):
-    _, tally = advance(with_tests, kind)
-    assert int(tally.tests) == 2
-    assert float(tally.acceptance) == pytest.approx(0.35 + 0.5)
+    _, sums = advance(with_tests, kind)
+    assert float(sums.tests) == 2.0
+    assert float(sums.acceptance) == pytest.approx(0.35 + 0.5)
 
 
 @pytest.mark.parametrize("kind", ["loop", "scan", "host"])
@@ -64,5 +65,5 @@ def test_one_bad_energy_is_not_lost_in_the_sum(kind):
     def bad_once(step, mean):
         return StepInfo(jnp.where(step == 8, jnp.nan, mean), 0.1)
 
-    _, tally = advance(bad_once, kind)
-    assert np.isnan(float(tally.energy)) and float(tally.last_energy) == 5.0
+    _, sums = advance(bad_once, kind)
+    assert np.isnan(float(sums.energy)) and float(sums.last_energy) == 5.0

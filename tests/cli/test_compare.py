@@ -5,8 +5,8 @@ import pytest
 
 from pxsgmcmc.results import Comparison, write
 from pxsgmcmc.store import create_run
-from tests.cli.calls import assert_one_line, call
-from tests.evaluation.made_up import detection, result
+from tests.helpers.cli_calls import assert_one_line, call
+from tests.helpers.made_up_results import detection, result
 
 VALUES = {"SGHMC": [0.30, 0.33, 0.31, 0.32], "PX-SGHMC (c=1, d=1)": [0.20, 0.22, 0.21, 0.19]}
 

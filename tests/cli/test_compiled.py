@@ -9,7 +9,7 @@ import pytest
 
 from pxsgmcmc.cli import COMMANDS, COMPILING
 from pxsgmcmc.cli.compiled import make_room, remember_compilations, remove_torn
-from tests.cli.settings import SMALL
+from tests.helpers.small_settings import SMALL
 
 
 @pytest.fixture(autouse=True)

@@ -4,25 +4,30 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import msgspec
 import pytest
 
+from pxsgmcmc.cli import demo as demo_command
 from pxsgmcmc.cli.configs import load_config
-from pxsgmcmc.cli.demo import command, under_way
-from pxsgmcmc.cli.demo.crew import Failed, Worker, work_off
-from pxsgmcmc.cli.demo.display import Display
-from pxsgmcmc.cli.demo.process import missing
-from pxsgmcmc.cli.demo.under_way import DemoRun
-from pxsgmcmc.results import write
+from pxsgmcmc.cli.demo import demo_job
+from pxsgmcmc.jobs import Ended, missing_stages
 from pxsgmcmc.store import lock, open_run
-from tests.cli.calls import assert_one_line, call
-from tests.evaluation.made_up import result
-from tests.evaluation.small_runs import three_draws
+from tests.helpers.cli_calls import assert_one_line, call
+from tests.helpers.pausing import Pause
+from tests.helpers.small_runs import three_draws
+from tests.helpers.waiting import PATIENCE, wait_until
 
-TINY = ["--model", '{name = "mlp", widths = [4]}', "--chain.draws", "30", "--chain.steps", "50"]
+TINY = [
+    "--model",
+    '{name = "mlp", widths = [4]}',
+    "--chain.draws",
+    "30",
+    "--chain.cycle_length",
+    "50",
+    "--chain.burn_in",
+    "0",
+]
 TINY += ["--chain.chunk_seconds", "0.02", "--chain.checkpoint_seconds", "0.1"]
 TINY += ["--evaluate.corruptions", "false", "--evaluate.out_of_distribution", "[]"]
 TINY += ["--evaluate.shifts", "[]"]
@@ -37,13 +42,13 @@ def start(tmp_path):
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
 
-    def start(*arguments):
+    def start(*arguments, environment=os.environ):
         return subprocess.Popen(
             [sys.executable, "-m", "pxsgmcmc", *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=os.environ | shared,
+            env=environment | shared,
             cwd=tmp_path,
         )
 
@@ -51,16 +56,21 @@ def start(tmp_path):
 
 
 def ended(process):
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in err, err
     return process.returncode, out, err
 
 
 def wait_for_draws(process, folder, count):
     index = folder / "index.jsonl"
-    while not index.exists() or index.read_bytes().count(b"\n") < count:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.01)
+
+    def happened():
+        ended = process.poll() is not None  # asked first: what it wrote before it ended counts
+        there = index.exists() and index.read_bytes().count(b"\n") >= count
+        assert there or not ended, process.communicate()
+        return there
+
+    wait_until(happened, f"draw {count} of {folder.name}")
 
 
 def children_of(process):
@@ -85,17 +95,15 @@ def hashes(folder):
 
 def test_killed_it_goes_on_to_the_draws_of_an_undisturbed_run(start, tmp_path):
     folder, arguments = tmp_path / "runs/demo", ["demo", "--seeds", "1", *TINY]
-    demo = start(*arguments)
+    pause = Pause(tmp_path, draw=1, chain="px_sghmc-0")
+    demo = start(*arguments, environment=pause.environment)
     wait_for_draws(demo, folder / "px_sghmc-0", 1)
-    assert_one_line(call("demo", "--out", str(folder)), 2, f"process {demo.pid} ", "wait for it")
+    assert_one_line(call("demo", "--out", str(folder)), 5, f"process {demo.pid} ", "wait for it")
     children = children_of(demo)
     demo.kill()
     ended(demo)
-    began = time.monotonic()
-    while not all(map(gone, children)):
-        assert time.monotonic() - began < 10, "a child outlives its parent"
-        time.sleep(0.01)
-    assert len(children) > 0 and len(hashes(folder / "px_sghmc-0")) < 30
+    wait_until(lambda: all(map(gone, children)), "the end of the children")
+    assert len(children) > 0 and len(hashes(folder / "px_sghmc-0")) == 1
 
     code, out, err = ended(start(*arguments))
     assert code == 0 and out.count("Test NLL") == 1 and "PX-SGHMC (c=1, d=1)" in out, (out, err)
@@ -104,48 +112,29 @@ def test_killed_it_goes_on_to_the_draws_of_an_undisturbed_run(start, tmp_path):
     undisturbed = ["--out", tmp_path / "alone", "--threads", "1", *TINY]
     assert ended(start("run", "digits/px_sghmc", *undisturbed))[0] == 0
     assert hashes(folder / "px_sghmc-0") == hashes(tmp_path / "alone")
-    assert not missing(folder / "sghmc-0", ["sample", "evaluate", "diagnose"])
+    assert missing_stages(demo_job("digits/sghmc", 0, folder, TINY)) == ()
+    assert "\nSGHMC, seed 0: " in out and "\nPX-SGHMC, seed 0: " in out  # a verdict on each
 
 
 @pytest.mark.slow
 def test_ctrl_c_stops_every_child_and_says_how_to_go_on(start, tmp_path):
-    demo = start("demo", "--seeds", "1", *TINY)
+    pause = Pause(tmp_path, draw=1, chain="px_sghmc-0")
+    demo = start("demo", "--seeds", "1", *TINY, environment=pause.environment)
     wait_for_draws(demo, tmp_path / "runs/demo/px_sghmc-0", 1)
     children = children_of(demo)
     demo.send_signal(signal.SIGINT)
+    pause.end()
     code, out, _ = ended(demo)
     assert code == 128 + signal.SIGINT and "kept. Go on with:\n" in out
     assert " demo --seeds 1 --model " in out and children and all(map(gone, children))
 
 
 def test_both_methods_have_the_same_budget_and_the_same_questions():
-    one, two = (load_config(name) for name in command.METHODS)
+    one, two = (load_config(name) for name in demo_command.METHODS)
     assert (one.chain, one.data, one.model) == (two.chain, two.data, two.model)
     assert one.evaluate == two.evaluate and one.evaluate.corruptions is True
     assert one.evaluate.shifts and one.evaluate.out_of_distribution
     assert (two.expansion.out, two.expansion.into) == (1, 1)
-
-
-def test_results_are_kept_as_long_as_they_are_about_all_draws(tmp_path):
-    parts = ["sample", "evaluate", "diagnose"]
-    assert missing(tmp_path / "none", parts) == parts
-    folder, found = three_draws(tmp_path / "run"), result("SGHMC", 0, {"nll": 0.5})
-
-    def keep(draws):
-        subject = msgspec.structs.replace(found.subject, draws=draws)
-        with open_run(folder, writable=True) as run:
-            kept = msgspec.structs.replace(found, subject=subject)
-            run.write_artifact("results.json", write(kept))
-
-    assert missing(folder, parts) == ["evaluate", "diagnose"]
-    keep(draws=3)
-    assert missing(folder, parts) == ["diagnose"] and missing(folder, parts[:2]) == []
-    keep(draws=2)
-    assert missing(folder, parts[:2]) == ["evaluate"]
-    keep(draws=3)
-    with open_run(folder, writable=True) as run:
-        run.update("interrupted")
-    assert missing(folder, parts) == parts
 
 
 def test_what_is_wrong_is_said_before_anything_is_run(tmp_path, monkeypatch):
@@ -159,7 +148,7 @@ def test_what_is_wrong_is_said_before_anything_is_run(tmp_path, monkeypatch):
     assert lock.writer(tmp_path / "demo") is None
     said = call("demo", "--out", str(tmp_path / "demo/px_sghmc-0"))
     assert_one_line(said, 2, "holds a run: give another folder")
-    monkeypatch.setattr(command, "_NEEDED", ("json", "no_such_package"))
+    monkeypatch.setattr(demo_command, "_NEEDED", ("json", "no_such_package"))
     said = call("demo", *out)
     assert_one_line(said, 2, "no_such_package cannot be found", "pip install 'pxsgmcmc[all]'")
 
@@ -175,10 +164,14 @@ def test_what_is_wrong_is_said_before_anything_is_run(tmp_path, monkeypatch):
 def test_a_run_that_fails_ends_the_demo_with_its_words(
     tmp_path, monkeypatch, code, errors, exit_code
 ):
-    def fail(workers, at_once, look):
-        raise Failed(workers[1], code, errors)
+    class Fails:
+        def __init__(self, at_once):
+            pass
 
-    monkeypatch.setattr(command, "work_off", fail)
+        def run(self, jobs, watch):
+            watch.ended(jobs[1], Ended(code, errors))
+
+    monkeypatch.setattr(demo_command, "Local", Fails)
     said = call("demo", "--out", str(tmp_path / "demo"), "--seeds", "1")
     last = said.err.splitlines()[-1]
     assert said.code == exit_code and said.out == "", said
@@ -186,63 +179,3 @@ def test_a_run_that_fails_ends_the_demo_with_its_words(
     assert f" show {tmp_path}/demo/px_sghmc-0" in last
     assert errors.splitlines()[-1].removeprefix("pxsgmcmc: ") in said.err if errors else "9" in last
     assert lock.writer(tmp_path / "demo") is None
-
-
-@pytest.fixture
-def program(tmp_path, monkeypatch):
-    """A function that makes a worker of lines of Python, and what it was heard to say."""
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-
-    def make(text, name="a_worker"):
-        (tmp_path / f"{name}.py").write_text("import os, sys, time\n" + text)
-        heard = []
-        return Worker(name, [], heard.append), heard
-
-    return make
-
-
-def test_a_worker_that_keeps_dying_is_given_up(program):
-    worker, heard = program("print('begun', flush=True)\nos.kill(os.getpid(), 9)\n")
-    with pytest.raises(Failed) as failure:
-        work_off([worker], 1, lambda: None)
-    assert failure.value.code == -9 and heard == [b"begun\n"] * 4
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_is_passed_on_and_no_worker_is_left(program, number):
-    text = "import signal\nsignal.signal(15, lambda *_: (print('saved', flush=True), sys.exit()))\n"
-    worker, heard = program(text + "print('begun', flush=True)\ntime.sleep(60)\n")
-    stubborn, said = program(
-        "signal = __import__('signal')\nsignal.signal(15, signal.SIG_IGN)\n"
-        "print('begun', flush=True)\ntime.sleep(60)\n",
-        "stubborn",
-    )
-
-    def stop_when_begun():
-        if heard and said:
-            os.kill(os.getpid(), number)
-
-    workers = [worker, stubborn, program("print('begun')", "never")[0]]
-    assert work_off(workers, 2, stop_when_begun, patience=0.5) == number
-    assert heard == [b"begun\n", b"saved\n"] and said == [b"begun\n"]
-    assert not any(one.done for one in workers)
-
-
-def test_a_few_work_at_once_and_all_come_to_their_end(program):
-    made = [program(f"print({n}, flush=True)", f"worker_{n}") for n in range(3)]
-    assert work_off([worker for worker, _ in made], 2, lambda: None) is None
-    assert all(worker.done for worker, _ in made)
-
-
-def test_lines_say_how_far_each_run_is_and_when_it_ends(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(under_way, "SECONDS", {"sample": 60.0, "evaluate": 30.0, "diagnose": 10.0})
-    runs = [DemoRun("digits/sghmc", "SGHMC", seed, tmp_path, []) for seed in (0, 1)]
-    runs[0]._hear(b'{"part": "evaluate", "share": 0.5, "what": "test, draw 2/4"}')
-    runs[0]._hear(b"4 draws in runs/demo/sghmc-0")
-    display = Display(runs, at_once=1)
-    display._at_first, display._began = 0.0, time.monotonic() - 75.0
-    display.look()
-    display.look()  # a moment later there is nothing to say
-    # 75 of 190 seconds of work are done, in as many: 1:55 is left.
-    line = "demo: 39%, 1:15 so far, about 1:55 left; SGHMC, seed 0: evaluating, test, draw 2/4\n"
-    assert capsys.readouterr().err == line

@@ -3,13 +3,12 @@
 import msgspec
 import pytest
 
-from pxsgmcmc import results
+from pxsgmcmc import progress, results
 from pxsgmcmc.cli.diagnose import summary
-from pxsgmcmc.evaluation import progress
-from pxsgmcmc.results import Diagnostics
-from tests.cli.calls import assert_one_line, call
-from tests.cli.settings import SMALL
-from tests.evaluation.made_up import result
+from pxsgmcmc.results import Diagnostics, Verdict
+from tests.helpers.cli_calls import assert_one_line, call
+from tests.helpers.made_up_results import result
+from tests.helpers.small_settings import SMALL
 
 
 @pytest.fixture
@@ -23,13 +22,14 @@ def folder(tmp_path):
 
 
 def test_a_run_is_looked_into_with_progress_and_a_word_on_its_health(folder, monkeypatch):
-    monkeypatch.setattr(progress.Lines.__init__, "__defaults__", (0.0,))  # a line for every step
+    # A line for every step.
+    monkeypatch.setattr(progress.Lines.__init__, "__defaults__", (None, 0.0))
     said = call("diagnose", str(folder), "--rows", "20", "--lines", "1")
-    assert said.code == 0 and said.out.startswith("SGHMC on digits (first 60 rows), mlp")
+    assert said.code == 0 and said.out.startswith("SGHMC on digits (first 60 rows)")
     words = [line.split()[0] for line in said.out.splitlines()]
-    for word in ("movement", "convergence", "temperature", "lines", "layers", "factors", "health"):
+    for word in ("movement", "convergence", "temperature", "lines", "layers", "factors", "verdict"):
         assert word in words
-    assert "skipped: R-hat of 1 chain needs 8 draws a chain; there are 2." in said.out
+    assert "skipped: R-hat of 1 chain needs 10 draws a chain; there are 2." in said.out
     assert "skipped: The run is not expanded" in said.out
     shares = [float(line.split()[1].rstrip("%,")) for line in said.err.splitlines() if "%" in line]
     assert shares == sorted(shares) and shares[-1] == 100.0
@@ -44,7 +44,7 @@ def test_a_folder_that_is_no_run_is_named(tmp_path):
     assert_one_line(call("diagnose", str(tmp_path), "--rows", "many"), 2, "rows")
 
 
-def test_the_summary_names_extremes_and_ends_with_worries():
+def test_the_summary_names_extremes_and_ends_with_the_verdict():
     skipped = results.Skipped(reason="Too short.")
     mixing = {"r_hat": 1.5, "ess_bulk": 3.0, "ess_tail": None}
     found = Diagnostics(
@@ -69,7 +69,9 @@ def test_the_summary_names_extremes_and_ends_with_worries():
             chains=1, draws=9, energy=mixing, worst=mixing, median=mixing, quantities=30
         ),
         temperatures=skipped,
-        worries=["It is cold."],
+        verdict=Verdict(
+            healthy=False, headline="not healthy: T[base] 0.2", warnings=["It is cold."]
+        ),
     )
     lines = summary(found)
     text = "\n".join(lines)
@@ -78,6 +80,23 @@ def test_the_summary_names_extremes_and_ends_with_worries():
     assert "the error rises by up to 0.25, from draw 2 to 3, on 10 training rows" in text
     assert "singular values from 0.5 (stem) to 9 (head)" in text
     assert "plane        skipped: Too short." in text
-    assert lines[-1] == "health       It is cold."
-    well = summary(msgspec.structs.replace(found, worries=[]))[-1]
-    assert "nothing to worry about" in well
+    assert lines[-2:] == ["verdict      not healthy: T[base] 0.2", "verdict      - It is cold."]
+    well = Verdict(healthy=True, headline="healthy: T[base] 1.01")
+    lines = summary(msgspec.structs.replace(found, verdict=well))
+    assert lines[-1] == "verdict      healthy: T[base] 1.01"
+
+
+def test_the_summary_tells_an_infinite_number_from_one_that_is_not_defined():
+    mixing = {"r_hat": "infinite", "ess_bulk": None, "ess_tail": None}
+    skipped = results.Skipped(reason="Too short.")
+    parts = ("distances", "spectra", "factors", "connectivity", "plane", "temperatures")
+    found = Diagnostics(
+        subject=result("SGHMC", 0, {}).subject,
+        convergence=results.Convergence(
+            chains=2, draws=9, energy=mixing, worst=mixing, median=mixing, quantities=30
+        ),
+        verdict=Verdict(healthy=False, headline="not healthy"),
+        **dict.fromkeys(parts, skipped),
+    )
+    said = "R-hat infinite, effective sample size undefined (tails undefined)"
+    assert f"energy: {said}" in "\n".join(summary(found))

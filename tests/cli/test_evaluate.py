@@ -3,8 +3,8 @@
 import pytest
 
 from pxsgmcmc.store import open_run, verify
-from tests.cli.calls import assert_one_line, call
-from tests.evaluation.small_runs import three_draws
+from tests.helpers.cli_calls import assert_one_line, call
+from tests.helpers.small_runs import three_draws
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,10 @@ def test_what_is_wrong_is_said_in_one_line(run, tmp_path):
     assert_one_line(call("evaluate", str(tmp_path / "x")), 2, "must be a run directory")
     said = call("evaluate", str(run), "--evaluate.shift", "[]")
     assert_one_line(said, 2, "did you mean `shifts`?")
-    said = call("evaluate", str(run), "--logits", str(run / "config.toml"))
-    assert_one_line(said, 2, "could not be written")
+    said = call("evaluate", str(run), "--outputs", str(run / "config.toml"))
+    assert_one_line(said, 2, "`--outputs`", "outside of run directories")
+    (tmp_path / "file").touch()
+    said = call("evaluate", str(run), "--outputs", str(tmp_path / "file"))
+    assert_one_line(said, 2, str(tmp_path / "file"))
     with open_run(run, writable=True):
-        assert_one_line(call("evaluate", str(run)), 2, "being written by process")
+        assert_one_line(call("evaluate", str(run)), 5, "being written by process")

@@ -12,7 +12,7 @@ GOOD = {
     "data": {"name": "digits", "root": "somewhere", "limit": 100, "augment": False, "pad": 2},
     "model": {"name": "mlp", "widths": [8], "activation": "relu"},
     "expansion": {"out": 1, "into": 1, "rank": 2, "input": False, "frozen": False},
-    "prior": {"variance": 0.2, "exact": False, "factor_variance": 0.5, "factors_at": "zero"},
+    "prior": {"variance": 0.2, "on_weights": False, "factor_variance": 0.5, "factors_at": "zero"},
     "sampler": {
         "name": "sghmc",
         "step_size": {"kind": "cyclical", "peak": 1e-3, "period": 10, "lowest": 0.0},
@@ -21,11 +21,11 @@ GOOD = {
     },
     "chain": {
         "draws": 3,
-        "steps": 20,
+        "cycle_length": 20,
         "batch_size": 10,
         "burn_in": 0,
         "draws_per_cycle": 2,
-        "every": 3,
+        "thinning": 3,
         "start": "random",
         "executor": "auto",
         "chunk_seconds": 1.0,
@@ -35,7 +35,7 @@ GOOD = {
         "keep_data": "auto",
     },
 }
-REQUIRED = ["data", "data.name", "model", "sampler", "chain", "chain.draws", "chain.steps"]
+REQUIRED = ["sampler", "chain", "chain.draws", "chain.cycle_length"]
 REQUIRED += ["chain.batch_size", "sampler.step_size", "sampler.friction", "sampler.step_size.peak"]
 
 
@@ -76,7 +76,7 @@ GOOD_WHEN = {
     "expansion.rank": lambda v: whole(1)(v) or (isinstance(v, float) and number(TINY, 1.0)(v)),
     "expansion.frozen": is_flag,
     "prior.variance": number(TINY),
-    "prior.exact": is_flag,
+    "prior.on_weights": is_flag,
     "prior.factor_variance": number(0.0),
     "prior.factors_at": one_of("zero", "identity"),
     "sampler.step_size.peak": number(TINY),

@@ -7,20 +7,24 @@ from hypothesis import strategies as st
 
 from pxsgmcmc.cli.configs import bundled
 from pxsgmcmc.config import parse_config, read_config, write_config
-from pxsgmcmc.config.schema import Cyclical, Groups
+from pxsgmcmc.config.build import build
+from pxsgmcmc.config.sampler_sections import Cyclical, Groups
 from pxsgmcmc.errors import UserError
-from tests.cli.settings import SMALL
 from tests.config.bad_settings import GOOD, document
+from tests.helpers.small_settings import SMALL
 
+CYCLE = "{kind = 'cyclical', peak = 1e-3, period = 2}"
 HMC = "{name = 'hmc', step_size = 1.0, leapfrog_steps = 3}"
 
 
 @pytest.mark.parametrize("name", bundled())
-def test_a_bundled_configuration_opens_with_its_command_and_cost_and_is_valid(name):
+def test_a_bundled_configuration_opens_with_command_cost_and_numbers_and_can_be_built(name):
     text = bundled()[name]
-    what, run, cost = text.splitlines()[:3]
-    assert what.startswith("# ") and cost.startswith("# cost: ")
-    assert run == f"# run:  pxsgmcmc run {name}"
+    what, run, cost, expected = text.splitlines()[:4]
+    assert what.startswith("# ") and cost.startswith("# cost:     ")
+    assert run == f"# run:      pxsgmcmc run {name}"
+    assert expected.startswith("# expected: ") and any(map(str.isdigit, expected))
+    build(parse_config(text))  # the data, the likelihood and the network go together
     assert write_config(parse_config(text))
 
 
@@ -28,7 +32,7 @@ def test_a_configuration_is_read_into_structs():
     config = parse_config(document(GOOD))
     assert config.sampler.step_size == Cyclical(peak=1e-3, period=10)
     assert config.sampler.friction == Groups(base=100.0, factors=1.0)
-    assert config.model.widths == (8,) and config.chain.every == 3 and config.threads == 2
+    assert config.model.widths == (8,) and config.chain.thinning == 3 and config.threads == 2
 
 
 def test_threads_are_two_for_one_chain_and_one_each_for_several():
@@ -96,7 +100,8 @@ def test_a_fault_is_named_with_its_place_and_remedy(flags, sentence):
     ("flags", "named"),
     [
         (["--chain.draws_per_cycle", "6"], "`chain.draws_per_cycle`"),
-        (["--chain.draws_per_cycle", "2", "--chain.every", "5"], "`chain.draws_per_cycle`"),
+        ([f"--sampler.step_size={CYCLE}"], "`sampler.step_size.period` must divide .* = 5, .* 2"),
+        (["--chain.draws_per_cycle", "2", "--chain.thinning", "5"], "`chain.draws_per_cycle`"),
         (["--expansion.out", "0", "--expansion.into", "0", "--expansion.rank", "2"], "rank"),
         (["--expansion.out", "0", "--expansion.into", "0", "--expansion.frozen", "true"], "frozen"),
         (["--expansion.frozen", "true", f"--sampler={HMC}"], "`expansion.frozen` needs a sampler"),

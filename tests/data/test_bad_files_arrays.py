@@ -96,6 +96,56 @@ def npy_whose_header_is_endless(folder):
     return cifar101(folder, labels=b"\x93NUMPY\x02\x00" + b"\xff\xff\xff\xff" + b"(" * 100)
 
 
+def headed(text):
+    """An npy file of ten bytes whose header reads `text`."""
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + b"\0" * 10
+
+
+def described(descr, shape):
+    return headed(f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}}}".encode())
+
+
+@case("cifar10.1_v6_labels.npy", "npy header other than")
+def npy_whose_header_nests_a_thousand_deep(folder):
+    return cifar101(folder, labels=headed(b"(" * 2000 + b")" * 2000))
+
+
+@case("cifar10.1_v6_labels.npy", "npy header other than")
+def npy_whose_header_has_a_thousand_signs(folder):
+    return cifar101(folder, labels=headed(b"-" * 4000 + b"1"))
+
+
+@case("cifar10.1_v6_labels.npy", "npy header other than")
+def npy_whose_header_is_longer_than_the_limit(folder):
+    plain = b"{'descr': '|u1', 'fortran_order': False, 'shape': (10,)}"
+    return cifar101(folder, labels=headed(plain.ljust(4100)))
+
+
+@case("cifar10.1_v6_labels.npy", "npy header other than")
+def npy_of_negative_sides(folder):
+    return cifar101(folder, labels=described("|u1", "(-2, -5)"))
+
+
+@case("cifar10.1_v6_labels.npy", "entries of type '<U0'")
+def npy_of_entries_without_size(folder):
+    return cifar101(folder, labels=described("<U0", "(999999999999,)")[:-10])
+
+
+@case("cifar10.1_v6_labels.npy", "not whole numbers")
+def npy_of_wide_floats(folder):
+    return cifar101(folder, labels=described("<f16", "(1,)"))
+
+
+@case("cifar10.1_v6_labels.npy", "bytes where its header asks for")
+def npy_of_sides_beyond_counting(folder):
+    return cifar101(folder, labels=described("|u1", f"({'9' * 3900},)"))
+
+
+@case("cifar10.1_v6_labels.npy", "bytes where its header asks for")
+def npy_of_a_huge_shape(folder):
+    return cifar101(folder, labels=described("|u1", f"({2**62}, {2**62})"))
+
+
 @case("cifar10.1_v6_labels.npy", "npy header other than")
 def npy_of_records(folder):
     return cifar101(folder, labels=saved(np.zeros(10, [("a", "i4"), ("b", "O")])[["a"]]))

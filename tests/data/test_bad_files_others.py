@@ -1,5 +1,6 @@
 import functools
 import gzip
+import io
 import struct
 import zlib
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import official_files as made
 import pytest
+import scipy.io
 from bad_files import Cases, assert_one_sentence_and_nothing_left, unpacked
 
 from pxsgmcmc.data import idx, image_folders, svhn
@@ -61,6 +63,20 @@ def mat_with_noise_for_a_stream(folder):
 @case("test_32x32.mat", "cut short or above")
 def mat_bomb(folder):
     return house_numbers(folder, made.mat_file(made.mat_element(14, b"\0" * 5_000_000)))
+
+
+@case("test_32x32.mat", "something other than arrays of real numbers")
+def mat_whose_entries_have_a_type_that_does_not_exist(folder):
+    # SciPy's reader ends the process on this file.
+    return house_numbers(folder, svhn_with(9, 0x6A02, bytes(range(1, 9))))
+
+
+@case("test_32x32.mat", "something other than arrays of real numbers")
+def mat_of_complex_labels(folder):
+    file = io.BytesIO()
+    images = np.zeros((32, 32, 3, 2), np.uint8)
+    scipy.io.savemat(file, {"X": images, "y": np.array([[1j], [2]])})
+    return house_numbers(folder, file.getvalue())
 
 
 @case("test_32x32.mat", "is not a MATLAB version 5 file")

@@ -123,7 +123,7 @@ def test_the_others_grow_from_end_to_end(name, weak, strong, photos, digits):
 
 
 def test_names_the_bad_argument(photos):
-    with pytest.raises(UserError, match=r"No corruption is called 'rain'. Known: gaussian_noise"):
+    with pytest.raises(UserError, match=r"No corruption is called 'rain'; known: gaussian_noise"):
         corrupt(photos, "rain", 1, seed=0)
     for severity in (0, 6, 2.5, "3", True):
         with pytest.raises(UserError, match="`severity` must be 1, 2, 3, 4 or 5, got"):

@@ -24,6 +24,9 @@ SIZES = {
     "photos-skimage": {"test": 1000},
     "mnist5k": {"train": 4000, "validation": 500, "test": 500},
     "mnist5k-14": {"train": 4000, "validation": 500, "test": 500},
+    "breast_cancer": {"train": 400, "validation": 69, "test": 100},
+    "wine": {"train": 120, "validation": 18, "test": 40},
+    "diabetes": {"train": 300, "validation": 42, "test": 100},
     "two-moons": {"train": 600, "validation": 200, "test": 200},
     "sinusoid": {"train": 120, "validation": 40, "test": 40},
 }
@@ -67,7 +70,14 @@ def test_companions_of_digits_are_normalised_like_digits(sets):
 # scikit-learn's photographs are JPEG files, whose pixels may differ by the decoder.
 @pytest.mark.parametrize(
     ("name", "start"),
-    [("digits", "f41b7176bbc6"), ("digits-shift", "7074ef20771f"), ("mnist5k", "18917206f0b1")],
+    [
+        ("digits", "f41b7176bbc6"),
+        ("digits-shift", "7074ef20771f"),
+        ("mnist5k", "18917206f0b1"),
+        ("breast_cancer", "feab4c95769b"),
+        ("wine", "5a75a9c75a58"),
+        ("diabetes", "a452b4411687"),
+    ],
 )
 def test_the_rows_of_each_split_are_fixed_for_good(name, start, sets):
     assert sets[name].sha256.startswith(start)
@@ -82,14 +92,62 @@ def test_splits_of_digits_share_no_row_and_miss_none(sets):
     assert sorted(map(bytes, together)) == sorted(map(bytes, original))
 
 
-@pytest.mark.parametrize("name", ["digits", "mnist5k"])
+TABLES = {"breast_cancer": (30, 2), "wine": (13, 3), "diabetes": (10, 0)}  # features, classes
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_has_named_columns_and_the_scale_of_its_training_rows(name, sets):
+    data, (features, classes) = sets[name], TABLES[name]
+    x, y = data.splits["train"]
+    assert x.dtype == np.float32 and x.shape[1] == len(data.feature_names) == features
+    assert len(data.classes) == classes
+    standardised = data.inputs.apply(x)
+    np.testing.assert_allclose(standardised.mean(axis=0), 0.0, atol=1e-5)
+    np.testing.assert_allclose(standardised.std(axis=0), 1.0, rtol=1e-5)
+    if classes:
+        assert y.dtype == np.int32 and set(y) == set(range(classes))
+        assert data.task == "classification" and data.targets is None
+    else:
+        assert y.dtype == np.float32 and y.shape == (len(x), 1)
+        assert data.task == "regression" and data.target_names == ("progression",)
+        np.testing.assert_allclose(data.targets.apply(y).std(), 1.0, rtol=1e-5)
+        np.testing.assert_allclose(data.targets.undo(data.targets.apply(y)), y, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_splits_of_a_table_share_no_row_and_miss_none(name, sets):
+    from sklearn import datasets
+
+    options = {"scaled": False} if name == "diabetes" else {}
+    source: Any = getattr(datasets, f"load_{name}")(**options)
+    pairs = [np.column_stack([x, y]) for x, y in sets[name].splits.values()]
+    original = np.column_stack([source.data, source.target]).astype(np.float32)
+    assert sorted(map(bytes, np.concatenate(pairs).astype(np.float32))) == sorted(
+        map(bytes, original)
+    )
+
+
+def test_only_sets_with_targets_are_regressions(sets):
+    tasks = {name: data.task for name, data in sets.items()}
+    assert {name for name, task in tasks.items() if task == "regression"} == {
+        "diabetes",
+        "sinusoid",
+    }
+    assert {name for name, task in tasks.items() if task is None} == {
+        "photos-sklearn",
+        "photos-skimage",
+    }
+
+
+@pytest.mark.parametrize("name", ["digits", "mnist5k", "breast_cancer", "wine"])
 def test_every_split_has_the_classes_in_proportion(name, sets):
     counts = {split: np.bincount(rows.y) for split, rows in sets[name].splits.items()}
     whole = sum(counts.values())
     for split, count in counts.items():
         share = SIZES[name][split] / sum(SIZES[name].values())
         assert np.abs(count - share * whole).max() < 1.0
-    assert len(np.unique(sets[name].splits["train"].y[:50])) == 10, "classes are not mixed"
+    mixed = np.unique(sets[name].splits["train"].y[:50])
+    assert len(mixed) == len(whole), "classes are not mixed"
 
 
 def test_small_mnist_is_the_mean_of_the_large_one(sets):
@@ -151,5 +209,7 @@ def test_photo_patches_differ_from_each_other_and_are_not_flat(sets):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(UserError, match=r"No embedded data set is called 'cifar'. Known: digits,"):
+    with pytest.raises(UserError, match=r"is called 'cifar'; known: digits, digits-"):
         load_embedded("cifar")
+    with pytest.raises(UserError, match=r"is called 'digit'; did you mean `digits`\?"):
+        load_embedded("digit")

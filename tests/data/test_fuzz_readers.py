@@ -125,6 +125,14 @@ READERS = {
     ),
     "jpeg": (jpeg(), lambda data: image_folders.decode(data, "x", side=32)),
 }
+# How many of the 400 damages below leave a file that is another valid one: other pixels, padding,
+# bytes after the end. A reader that lets more pass has lost a check.
+HARMLESS = {
+    **{"cifar10": 130, "cifar100": 139, "cifar pickle": 101, "small pickle": 104},
+    **{"stl10 images": 121, "stl10 labels": 34, "idx images": 58, "gzip": 33, "npy": 20, "npz": 98},
+    **{"mat": 77, "packed mat": 54, "tar": 156, "mended pax tar": 172, "mended gnu tar": 192},
+    **{"tar.gz": 174, "zip": 111, "png": 1, "jpeg": 202},
+}
 TELLING = (
     *(b"\0", b"\xff", b"\x80", b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\xff" * 8, b"-1", b"\n"),
     *(b"99999999999", b"../", b"\0\0\0\x01", b"77777777777\0", b"\x80" + b"\0" * 11),
@@ -154,27 +162,27 @@ def damage(data: bytes, rng: random.Random) -> bytes:
 
 
 def fuzz(name: str, seed: int, tries: int) -> tuple[int, float]:
-    """Try damaged files; return how many were still accepted, and the longest time of a try."""
+    """Try damaged files; how many were still accepted, and the longest time on the processor."""
     valid, read = READERS[name]
     read(valid)
     rng = random.Random(f"{name} {seed}")
     accepted, longest = 0, 0.0
     for _ in range(tries):
         data = damage(valid, rng)
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             read(data)
             accepted += 1
         except UserError as error:
             assert str(error).isprintable()
-        longest = max(longest, time.perf_counter() - start)
+        longest = max(longest, time.process_time() - start)
     return accepted, longest
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_damaged_bytes_give_an_answer_or_one_sentence(name):
     accepted, longest = fuzz(name, seed=0, tries=400)
-    assert accepted < 400 and longest < 10
+    assert accepted <= HARMLESS[name] + 10 and longest < 10
 
 
 @pytest.mark.slow

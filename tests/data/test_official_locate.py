@@ -64,9 +64,11 @@ def test_a_missing_set_says_what_to_fetch_from_where_and_where_to_put_it(tmp_pat
     assert "\n" not in message and list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_name_lists_the_known_ones(tmp_path):
-    with pytest.raises(UserError, match=r"'cifar11'.*digits.*cifar10"):
-        load("cifar11", root=tmp_path)
+def test_an_unknown_name_gets_the_nearest_one_or_all(tmp_path):
+    with pytest.raises(UserError, match=r"'cifar-10'; did you mean `cifar10`\?"):
+        load("cifar-10", root=tmp_path)
+    with pytest.raises(UserError, match=r"'places'; known: digits, .*cifar10, "):
+        load("places", root=tmp_path)
     with pytest.raises(UserError, match=r"'digits'.*embedded"):
         commands.get("digits", str(tmp_path))
 

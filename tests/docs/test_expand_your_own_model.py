@@ -10,8 +10,9 @@ import re
 import runpy
 from pathlib import Path
 
-import jax
 import pytest
+
+from tests.helpers.users_jax import as_users_have_it
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "expand_your_own_model.md"
@@ -22,17 +23,6 @@ PROGRAM = re.compile(
 PROGRAMS = dict(PROGRAM.findall(PAGE.read_text("utf-8")))
 SNIPPET = re.compile(r"```pycon\n(.*?)```", re.DOTALL)
 FRACTION = re.compile(r"\d+\.\d+")
-
-
-@contextlib.contextmanager
-def as_users_have_it():
-    """JAX as it comes, without the strictness of our tests."""
-    with (
-        jax.numpy_rank_promotion("allow"),
-        jax.numpy_dtype_promotion("standard"),
-        jax.debug_key_reuse(False),
-    ):
-        yield
 
 
 def run(program):

@@ -89,7 +89,7 @@ def test_low_rank_factors_ask_for_their_key_and_none_do_not():
 
 def test_a_wrong_friction_tree_names_what_it_should_look_like():
     position = px.expand(PARAMS, px.plan(PARAMS))
-    U = px.posterior(lambda params, batch: jnp.zeros(len(batch)), data_size=1)
+    U = px.potential(lambda params, batch: jnp.zeros(len(batch)), data_size=1)
     with pytest.raises(px.UserError) as error:
         px.sghmc(U, 0.1, friction={"base": 1.0, "factors": 2.0}).init(position)
     assert "`friction` must be a number or a tree prefix of the position" in str(error.value)

@@ -99,8 +99,8 @@ def test_low_rank_factors_merge_at_2r_plus_1_a_number():
 def test_the_start_costs_the_factor_prior_2304_and_nothing_else():
     params = jax.tree.map(lambda x: x + np.float32(0.01), r20_zeros())
     position = px.expand(params, px.plan(params))
-    U = px.posterior(
-        lambda params, batch: jnp.zeros(len(batch)), data_size=7, prior=px.normal(0.02)
+    U = px.potential(
+        lambda params, batch: jnp.zeros(len(batch)), data_size=7, prior=px.priors.normal(0.02)
     )
     plain, expanded = jax.jit(U)(params, jnp.ones(3)), jax.jit(U.parts)(position, jnp.ones(3))
     assert expanded.prior == plain

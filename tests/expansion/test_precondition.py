@@ -14,6 +14,7 @@ from pxsgmcmc.expansion.precondition import (
     preconditioner,
     step_bound,
 )
+from tests.helpers.energies import classification
 
 
 @pytest.fixture(autouse=True)
@@ -178,7 +179,7 @@ def test_the_gradient_of_the_base_at_the_start_is_that_of_the_plain_model():
         hidden = jax.numpy.tanh(x @ W["a"]["kernel"] + W["a"]["bias"][None])
         return hidden @ W["b"]["kernel"] + W["b"]["bias"][None]
 
-    U = px.classification(apply, data_size=60, prior=px.normal(0.02))
+    U = classification(apply, data_size=60, prior=px.priors.normal(0.02))
     gradient = jax.jit(jax.grad(U))
     plain = gradient(params, (x, y))
     expanded = gradient(px.expand(params, px.plan(params, out=2, into=2)), (x, y))

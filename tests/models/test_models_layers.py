@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pxsgmcmc.models.layers import convolve, filter_response_norm
+from tests.helpers.closeness import assert_close
 from tests.models.plain_networks import frn, same_convolution
 
 
@@ -14,11 +15,11 @@ def test_convolution_equals_the_sum_written_out(side, window, stride):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2, side, 5, 3)).astype(np.float32)
     kernel = rng.normal(size=(window, window, 3, 4)).astype(np.float32)
-    np.testing.assert_allclose(
+    assert_close(
         convolve(jnp.asarray(x), jnp.asarray(kernel), stride),
         same_convolution(x, kernel, stride),
-        rtol=1e-5,
-        atol=1e-5,
+        terms=window * window * 3,
+        scale=same_convolution(abs(x), abs(kernel), stride),
     )
 
 
@@ -40,14 +41,15 @@ def test_filter_response_norm_equals_the_formula():
     x = rng.normal(size=(2, 3, 4, 5)).astype(np.float32)
     scale, bias, threshold = rng.normal(size=(3, 5)).astype(np.float32)
     ours = filter_response_norm(*map(jnp.asarray, (x, scale, bias, threshold)))
-    np.testing.assert_allclose(ours, frn(x, scale, bias, threshold), rtol=1e-5, atol=1e-6)
+    # A mean of 12 squares, a root, a quotient, a product and a sum.
+    assert_close(ours, frn(x, scale, bias, threshold), terms=12 + 4)
 
 
 def test_filter_response_norm_of_a_worked_example():
     # mean of squares (9 + 16) / 2 = 12.5; 2 * 3 / sqrt(12.5) - 1 = 0.697, 2 * -4 / .. - 1 = -3.263
     x = jnp.array([3.0, -4.0]).reshape(1, 2, 1, 1)
     y = filter_response_norm(x, jnp.full(1, 2.0), jnp.full(1, -1.0), jnp.full(1, -2.0))
-    np.testing.assert_allclose(y.ravel(), [2 * 3 / 12.5**0.5 - 1, -2.0], rtol=1e-6)
+    assert_close(y.ravel(), [2 * 3 / 12.5**0.5 - 1, -2.0], terms=2 + 4)
 
 
 def test_filter_response_norm_of_a_black_image_is_finite_and_has_a_finite_gradient():

@@ -11,6 +11,7 @@ import pytest
 import pxsgmcmc as px
 from pxsgmcmc import models
 from pxsgmcmc.tree import paths
+from tests.helpers.closeness import assert_close
 
 SETTINGS = {
     "resnet_frn": {"depth": 8, "width": 4},
@@ -44,7 +45,8 @@ def test_gives_a_row_of_logits_an_image(network):
 def test_images_do_not_see_each_other(network):
     _, params, x, apply = network
     reordered = apply(params, np.asarray(x)[::-1])
-    np.testing.assert_allclose(np.asarray(apply(params, x))[::-1], reordered, rtol=1e-4, atol=1e-5)
+    # One program, but which rows a block of it takes together may decide the order of its sums.
+    assert_close(np.asarray(apply(params, x))[::-1], reordered, terms=1000)
 
 
 def test_parameters_are_nested_dicts_that_their_names_rebuild(network):

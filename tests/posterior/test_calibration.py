@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import pxsgmcmc as px
+from tests.helpers.energies import regression
 
 from .bands import band_p_value
 from .chains import last_positions
@@ -34,10 +35,12 @@ def chain(kind, temperature=1.0):
     """(sampler, start, steps); `temperature` other than 1 is a mistake on purpose."""
     settings = {"noise": NOISE, "data_size": DATA}
     if kind == "sghmc":
-        U = px.regression(apply, prior=px.normal(VARIANCE), **settings)
+        U = regression(apply, prior=px.priors.normal(VARIANCE), **settings)
         return px.sghmc(U, 0.05, friction=2.0, temperature=temperature), START, 300
-    prior = px.exact(VARIANCE, temperature=temperature)
-    U = px.regression(apply, prior=prior, factor_prior=px.normal(0.02, at="identity"), **settings)
+    prior = px.priors.on_weights(px.priors.normal(VARIANCE), temperature=temperature)
+    U = regression(
+        apply, prior=prior, factor_prior=px.priors.normal(0.02, at="identity"), **settings
+    )
     friction = PLAN.groups(base=2.0, factors=1.0)
     sampler = px.sghmc(U, 0.03, friction=friction, temperature=temperature)
     return sampler, px.expand(START, PLAN), 700

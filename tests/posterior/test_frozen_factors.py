@@ -1,10 +1,17 @@
-"""With its factors frozen at the identity the expanded chain is the plain chain, bit for bit."""
+"""With its factors frozen at the identity the expanded chain is the plain chain.
+
+The numbers are the same, the programs are not: XLA may round them differently. Friction makes the
+chains forget, so that after a thousand steps they are apart by a few roundings, as two chains are
+that start a rounding apart.
+"""
 
 import jax
 import numpy as np
 import pytest
 
 import pxsgmcmc as px
+from tests.helpers.closeness import assert_close
+from tests.helpers.energies import classification
 
 STEPS = 1_000
 STEP_SIZE = px.cyclical(1e-2, 50)
@@ -67,7 +74,7 @@ def run(sampler, position, data):
 @pytest.mark.parametrize(("network", "depth"), [(mlp, 2), (cnn, 1)])
 def test_px_sghmc_with_frozen_factors_is_sghmc(network, depth):
     apply, params, data = network()
-    U = px.classification(apply, data_size=64, prior=px.normal(0.2))
+    U = classification(apply, data_size=64, prior=px.priors.normal(0.2))
     plain = run(px.sghmc(U, STEP_SIZE, friction=10.0), params, data)
     plan = px.plan(params, out=depth, into=depth)
     frozen = px.sghmc(
@@ -85,8 +92,9 @@ def test_px_sghmc_with_frozen_factors_is_sghmc(network, depth):
         (plain.position, expanded.position.base),
         (plain.position, px.collapse(expanded.position)),
         (plain.momentum, expanded.momentum.base),
-        (start.factors, expanded.position.factors),
     ]
     for tree, twin in same:
         for a, b in zip(jax.tree.leaves(tree), jax.tree.leaves(twin), strict=True):
-            assert np.array_equal(a, b)
+            assert_close(b, a, terms=STEPS, scale=1.0)
+    for a, b in zip(*map(jax.tree.leaves, (start.factors, expanded.position.factors)), strict=True):
+        assert np.array_equal(a, b)  # they never move

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import pxsgmcmc as px
+from tests.helpers.energies import classification, regression
+from tests.helpers.small_network import on_weights
 
 from .chains import last_positions, nuts, per_chain, scattered, smallest_p_value
 
@@ -34,9 +36,7 @@ def linear_regression():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(6, 2)).astype(np.float32)
     y = (x @ np.array([[1.0, -0.5], [0.3, 0.8]]) + rng.normal(size=(6, 2))).astype(np.float32)
-    likelihood = functools.partial(
-        px.regression, lambda W, x: x @ W["kernel"], noise=1.0, data_size=6
-    )
+    likelihood = functools.partial(regression, lambda W, x: x @ W["kernel"], noise=1.0, data_size=6)
     params = {"kernel": jnp.zeros((2, 2))}
     return Model(likelihood, params, (x, y), 0.5, lambda W: W["kernel"].ravel())
 
@@ -45,7 +45,7 @@ def logistic_regression():
     rng = np.random.default_rng(2)
     x = rng.normal(size=(10, 3)).astype(np.float32)
     y = (x @ np.array([1.5, -1.0, 0.0]) + rng.logistic(size=10) > 0).astype(np.int32)
-    likelihood = functools.partial(px.classification, lambda W, x: x @ W["kernel"], data_size=10)
+    likelihood = functools.partial(classification, lambda W, x: x @ W["kernel"], data_size=10)
     params = {"kernel": jnp.zeros((3, 2))}
     return Model(likelihood, params, (x, y), 1.0, lambda W: W["kernel"].ravel())
 
@@ -60,7 +60,7 @@ def hidden_layer():
     def apply(W, x):
         return jnp.tanh(x @ W["a"]["kernel"]) @ W["b"]["kernel"]
 
-    likelihood = functools.partial(px.regression, apply, noise=0.5, data_size=6)
+    likelihood = functools.partial(regression, apply, noise=0.5, data_size=6)
     params = {"a": {"kernel": jnp.zeros((2, 3))}, "b": {"kernel": jnp.zeros((3, 1))}}
     return Model(likelihood, params, (x, y), 0.5, lambda W: apply(W, grid)[:, 0])
 
@@ -87,8 +87,11 @@ def problem(name, prior, expanded=True):
         alone = "kernel" in model.params  # one layer is both ends of the model
         plan = px.plan(model.params, expand_input=alone, expand_logits=alone)
         start = px.expand(model.params, plan)
-    make = {"normal": px.normal, "exact": px.exact}[prior]
-    factor_prior = {"normal": px.normal(0.5), "exact": px.normal(0.01, at="identity")}[prior]
+    make = {"normal": px.priors.normal, "exact": on_weights}[prior]
+    factor_prior = {
+        "normal": px.priors.normal(0.5),
+        "exact": px.priors.normal(0.01, at="identity"),
+    }[prior]
     U = model.likelihood(prior=make(model.variance), factor_prior=factor_prior)
     data = model.data
 

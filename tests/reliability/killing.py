@@ -15,7 +15,10 @@ import numpy as np
 
 from pxsgmcmc.errors import CorruptRun
 from pxsgmcmc.store import open_run, verify
+from tests.helpers.waiting import wait_until
 from tests.reliability import small_chains
+
+ROOT = Path(__file__).parents[2]  # programs of the tests are found from there
 
 # Every step is a chunk, and every chunk is saved: most moments are moments of writing.
 BUSY = {"chunk_seconds": 1e-6, "checkpoint_seconds": 0.0}
@@ -27,11 +30,12 @@ class Server:
     def __init__(self, folder: Path):
         self.folder = folder
         self.process = subprocess.Popen(
-            [sys.executable, small_chains.__file__],
+            [sys.executable, "-m", small_chains.__name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # no threads before the fork
+            cwd=ROOT,
         )
 
     def __enter__(self) -> "Server":
@@ -123,6 +127,12 @@ def kill_and_go_on(server: Server, name: str, folder: Path, kills: int, seed: in
     return counts
 
 
+def chunks_in(notes: Path) -> list[tuple[float, float, int]]:
+    """When each chunk began and ended, and the steps taken by then."""
+    lines = notes.read_text().splitlines() if notes.exists() else []
+    return [(float(began), float(end), int(step)) for began, end, step in map(str.split, lines)]
+
+
 def terminate(server: Server, folder: Path, times: int, seed: int) -> dict[str, object]:
     """Stop a chain with SIGTERM at random moments, and go on with it, as often as asked."""
     moments, counts, seconds = random.Random(seed), Counter(), []
@@ -133,25 +143,26 @@ def terminate(server: Server, folder: Path, times: int, seed: int) -> dict[str, 
             "px_sghmc",
             folder / "run",
             draws=10_000,
-            steps=2_000,
+            cycle_length=2_000,
             chunk_seconds=wished,
             chunks=str(notes),
         )
-        while not notes.exists() or notes.read_bytes().count(b"\n") < 5:
-            time.sleep(0.01)
+        wait_until(lambda: len(chunks_in(notes)) >= 5, "the fifth chunk")
         time.sleep(moments.uniform(0.0, 2 * wished))
-        told = time.monotonic()
         os.kill(process, signal.SIGTERM)
+        told = time.monotonic()
         code = server.wait()
         seconds.append(time.monotonic() - told)
-        chunks = [line.split() for line in notes.read_text().splitlines()]
-        late = [float(began) for began, _, _ in chunks if float(began) > told]
+        chunks = chunks_in(notes)
+        # The chunk under way is finished. Between two chunks, when the chain may have looked for
+        # a signal just before it came, another one is.
+        after = [1 for _, chunk_ended, _ in chunks if chunk_ended > told]
         run = open_run(folder / "run")
         state = run.load_state()
         assert state is not None
-        all_saved = int(state.arrays["step"]) == int(chunks[-1][2])
+        all_saved = int(state.arrays["step"]) == chunks[-1][2]
         healthy = run.status == "interrupted" and not verify(folder / "run").problems
-        counts["stopped within the chunk"] += code == 128 + signal.SIGTERM and not late
+        counts["stopped within the chunk"] += code == 128 + signal.SIGTERM and len(after) <= 1
         counts["all saved"] += all_saved and healthy
     return {
         "sent": times,

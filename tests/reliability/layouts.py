@@ -31,9 +31,9 @@ def digest(executor, chunk, chains):
     import hashlib
     from concurrent.futures import ThreadPoolExecutor
 
-    from pxsgmcmc.chain import sample
-    from pxsgmcmc.chain.record import to_arrays
+    import pxsgmcmc as px
     from pxsgmcmc.chain.runner import Runner
+    from pxsgmcmc.tree import to_arrays
 
     def fixed_pace(self, count, seconds):
         self._chunk_steps, self._speed = chunk, count / seconds
@@ -41,9 +41,10 @@ def digest(executor, chunk, chains):
     Runner._set_pace = fixed_pace
     sampler, position, data = network(executor)
 
-    def run(chain):
-        settings = {"draws": 3, "steps": 9, "batch_size": 64, "executor": executor}
-        draws = sample(sampler, position, data, **settings, chain=chain, progress=False)
+    def run(seed):
+        settings = {"draws": 3, "cycle_length": 9, "batch_size": 64, "seed": seed}
+        execution = px.Execution(executor=executor)
+        draws = px.sample(sampler, position, data, **settings, execution=execution, progress=False)
         pieces = [a.tobytes() for draw in draws for a in to_arrays(draw).values()]
         return hashlib.sha256(b"".join(pieces)).hexdigest()
 
@@ -59,6 +60,7 @@ def network(executor):
     import numpy as np
 
     import pxsgmcmc as px
+    from tests.helpers.energies import classification
 
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 8, 8, 3)).astype(np.float32)
@@ -82,7 +84,7 @@ def network(executor):
 
     plan = px.plan(params)
     friction = plan.groups(base=10.0, factors=1.0)
-    sampler = px.sghmc(px.classification(apply, data_size=200), 1e-3, friction=friction)
+    sampler = px.sghmc(classification(apply, data_size=200), 1e-3, friction=friction)
     return sampler, px.expand(params, plan), (x, y)
 
 

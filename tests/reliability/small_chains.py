@@ -1,8 +1,8 @@
 """Chains of a small network, each in a process of its own that can be killed.
 
-As a program, `python small_chains.py` reads one request a line, forks a process that runs it, and
-prints the process's id and then how it ended. Forking after the imports, and before JAX has started
-anything, spares each process the seconds that the imports take.
+As a program, `python -m tests.reliability.small_chains` reads one request a line, forks a process
+that runs it, and prints the process's id and then how it ended. Forking after the imports, and
+before JAX has started anything, spares each process the seconds that the imports take.
 """
 
 import json
@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import jax
@@ -19,6 +20,7 @@ import numpy as np
 import pxsgmcmc as px
 from pxsgmcmc.chain import runner, sample
 from pxsgmcmc.store import Run
+from tests.helpers.energies import classification
 
 NAMES = ("sgld", "psgld", "sghmc", "sgnht", "px_sghmc")
 ROWS = np.random.default_rng(0)
@@ -42,7 +44,7 @@ def problem(name):
         }
         for layer, shape in sizes.items()
     }
-    energy = px.classification(apply, data_size=len(INPUTS))
+    energy = classification(apply, data_size=len(INPUTS))
     cycle = px.cyclical(2e-3, 20)
     if name in ("sgld", "psgld"):
         return lambda s: getattr(px, name)(energy, lambda t: s * cycle(t)), params
@@ -59,8 +61,13 @@ def problem(name):
 def run(name, folder, **settings):
     """The chain of that name, in this process."""
     sampler, position = problem(name)
-    settings = {"draws": 30, "steps": 4, "batch_size": 7, "progress": False} | settings
-    return sample(sampler, position, (INPUTS, LABELS), out=folder, resume=True, **settings)
+    settings = {"draws": 30, "cycle_length": 4, "batch_size": 7, "progress": False} | settings
+    names = set(settings) & set(px.Execution._fields)
+    execution = {"on_signal": "return"} | {name: settings.pop(name) for name in names}
+    settings["execution"] = px.Execution(**execution)
+    with warnings.catch_warnings():  # whether these chains are healthy is not the question
+        warnings.simplefilter("ignore", px.ChainWarning)
+        return sample(sampler, position, (INPUTS, LABELS), out=folder, resume=True, **settings)
 
 
 def note_commits(path):
@@ -84,7 +91,7 @@ def note_chunks(path):
     def timed(self, *args):
         began = time.monotonic()
         energy = chunk(self, *args)
-        os.write(notes, f"{began} {time.monotonic()} {self.step}\n".encode())
+        os.write(notes, f"{began} {time.monotonic()} {self.chains[0].step}\n".encode())
         return energy
 
     runner.Runner._chunk = timed

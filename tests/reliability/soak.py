@@ -40,10 +40,9 @@ def soak(folder, draws, steps):
         "px_sghmc",
         folder,
         draws=draws,
-        steps=steps,
+        cycle_length=steps,
         chunk_seconds=0.1,
         checkpoint_seconds=1.0,
-        tensorboard=Path(folder).with_name("events"),
     )
     tenth = draws // 10  # the warm-up; compared are the tenth after it and the last
     warm = statistics.fmean(memory[tenth : 2 * tenth])

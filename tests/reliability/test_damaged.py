@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calls import assert_one_line, call
+from tests.helpers.cli_calls import assert_one_line, call
 from tests.reliability.proofs import record
 from tests.reliability.small_chains import run
 

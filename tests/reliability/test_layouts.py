@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,14 +13,15 @@ from tests.reliability import layouts
 from tests.reliability.proofs import record
 
 CHUNKS = (1, 4, 1000)
+ROOT = Path(__file__).parents[2]
 
 
 def run(cores, devices, asked):
     if cores > len(os.sched_getaffinity(0)):
         pytest.skip(f"this machine has fewer than {cores} cores")
     request = json.dumps({"cores": cores, "devices": devices, "layouts": asked})
-    command = [sys.executable, layouts.__file__, request]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", layouts.__name__, request]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     return json.loads(done.stdout)
 
 

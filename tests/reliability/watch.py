@@ -18,9 +18,10 @@ import numpy as np
 
 import pxsgmcmc as px
 from pxsgmcmc.chain.batches import Batches
+from pxsgmcmc.chain.divergence import DivergenceWatch, norms
 from pxsgmcmc.chain.executors import Advance
-from pxsgmcmc.chain.health import Health, vitals
 from pxsgmcmc.rng import streams
+from tests.helpers.energies import classification
 
 WIDTHS, BATCH, CHUNK = (64, 64, 64, 10), 100, 2000
 
@@ -44,7 +45,7 @@ def network():
 
     plan = px.plan(params)
     friction = plan.groups(base=10.0, factors=1.0)
-    energy = px.classification(apply, data_size=1000)
+    energy = classification(apply, data_size=1000)
     return px.sghmc(energy, 1e-6, friction=friction), px.expand(params, plan), data
 
 
@@ -82,17 +83,18 @@ def measure(rounds):
     """How much longer a chunk takes with the watch."""
     sampler, position, data = network()
     keys = streams(0)
-    advance = Advance(sampler, data, keys, "scan", None, BATCH)
+    advance = Advance(sampler, data, [keys], "scan", None, BATCH)
     rows = Batches(keys.batches, data_size=1000, batch_size=BATCH).rows(0, CHUNK)
-    health, none = Health(10_000), px.StepInfo(jnp.zeros(()), jnp.zeros(()))
+    watch, none = DivergenceWatch(10_000), px.StepInfo(jnp.zeros(()), jnp.zeros(()))
 
     def fresh():
         return jax.tree.map(jnp.copy, sampler.init(position))
 
     def with_watch(state):
-        state, tally = advance(state, 0, rows)
-        tally, seen = jax.device_get((tally, vitals(state)))
-        health.check(0, CHUNK, float(tally.energy) / CHUNK, float(tally.step_size), seen)
+        state, sums = advance(state, 0, rows)
+        sums, seen = jax.device_get((sums, norms(state)))
+        seen = {name: float(norm) for name, norm in seen.items()}
+        watch.check(0, CHUNK, float(sums.energy) / CHUNK, float(sums.largest_step_size), seen)
         return state
 
     def without(many):

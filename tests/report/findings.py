@@ -45,7 +45,7 @@ temperature = 1.0
 
 [chain]
 draws = 20
-steps = 200
+cycle_length = 200
 """
 
 
@@ -60,9 +60,9 @@ def reported(
 ) -> Reported:
     """A whole run; `names` are of shifts and of out-of-distribution sets."""
     random = np.random.default_rng((seed, len(method)))
-    subject = _subject(method, data, seed)
+    of = subject(method, data, seed)
     results = Results(
-        subject=subject,
+        subject=of,
         train=_split(random, 1000, 0.01),
         test=_split(random, 797, 0.03),
         validation=_split(random, 200, 0.032),
@@ -79,7 +79,7 @@ def reported(
         out_of_distribution={name: _detection(random) for name in names},
         gallery=_gallery(random, classes),
     )
-    found = made_up_diagnostics(random, subject, DRAWS) if diagnosed else None
+    found = made_up_diagnostics(random, of, DRAWS) if diagnosed else None
     manifest = {
         "status": "done",
         "origin": {
@@ -88,10 +88,10 @@ def reported(
             "code": "0123456789ab",
         },
     }
-    return Reported(results, found, [_log(random)], manifest, CONFIG, "runs/mine")
+    return Reported(results, found, [log(random)], manifest, CONFIG, "runs/mine")
 
 
-def _subject(method: str, data: str, seed: int) -> Subject:
+def subject(method: str, data: str, seed: int) -> Subject:
     return Subject(
         method=method,
         settings="ab12cd34",
@@ -220,7 +220,7 @@ def _gallery(random: np.random.Generator, classes: tuple[str, ...]) -> Gallery:
     )
 
 
-def _log(random: np.random.Generator) -> list[dict[str, Any]]:
+def log(random: np.random.Generator) -> list[dict[str, Any]]:
     steps = np.arange(50, 4001, 50)
     return [
         {
@@ -241,9 +241,9 @@ def _log(random: np.random.Generator) -> list[dict[str, Any]]:
 
 def bare(method: str = "SGLD", seed: int = 0) -> Reported:
     """The least a run can have: one draw, two numbers."""
-    subject = _subject(method, "digits", seed)
+    of = subject(method, "digits", seed)
     split = Split(rows=10, metrics={"err": 0.0, "nll": 0.0}, by_draw={"err": [0.0]})
-    return Reported(Results(subject=subject, train=split, test=split), place="runs/mine")
+    return Reported(Results(subject=of, train=split, test=split), place="runs/mine")
 
 
 def nothing_but_reasons(seed: int = 0) -> Reported:

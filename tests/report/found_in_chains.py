@@ -14,6 +14,7 @@ from pxsgmcmc.results import (
     Spectra,
     Subject,
     Temperatures,
+    Verdict,
 )
 
 
@@ -63,7 +64,11 @@ def made_up_diagnostics(random: np.random.Generator, subject: Subject, draws: in
         temperatures=Temperatures(
             kinetic={"base": heat, "factors": heat}, configurational={"base": hot}
         ),
-        worries=["The worst R-hat is 1.31."],
+        verdict=Verdict(
+            healthy=False,
+            headline="not healthy: T[base] 1.4, energy R-hat 1.04",
+            warnings=["The worst R-hat is 1.31."],
+        ),
     )
 
 

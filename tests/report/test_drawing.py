@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
+import pxsgmcmc as px
+from pxsgmcmc.chain.collection import Collection
+from pxsgmcmc.chain.provenance import schedule_preview
 from pxsgmcmc.report import drawing
 from pxsgmcmc.report.drawing import Curve, label_ends, lines, panel, scale, suited_scale, tick
 from pxsgmcmc.report.facts import schedule
@@ -116,20 +119,30 @@ def test_the_interval_for_a_share_is_wilsons():
     assert low == pytest.approx(0.0, abs=1e-12) and high == pytest.approx(3.8416 / 13.8416)
 
 
-def test_the_schedule_is_that_of_the_sampler():
-    from pxsgmcmc.schedules import cyclical
-
-    text = "[sampler]\nstep_size = {kind='cyclical', peak=0.01, lowest=0.001}\n[chain]\nsteps = 50"
-    found = schedule(text, 150)
+@pytest.mark.parametrize("burn_in", [0, 30])
+def test_the_schedule_is_that_of_the_sampler(burn_in):
+    oracle = px.cyclical(0.01, 50, lowest=0.001)
+    sampler = px.sgld(lambda position, batch: 0.0, oracle)
+    collection = Collection(3, 50, burn_in)
+    manifest = {"origin": {"schedule": schedule_preview(sampler, collection)}}
+    found = schedule(manifest, collection.total_steps)
     assert found is not None
-    oracle = cyclical(0.01, 50, lowest=0.001)
-    for step, size in zip(*found, strict=True):
-        assert size == pytest.approx(float(oracle(int(step))), rel=1e-5, abs=1e-7)
+    steps, sizes = found
+    assert len(steps) >= 36 and min(steps) >= 0 and max(steps) == collection.total_steps - 1
+    for step, size in zip(steps, sizes, strict=True):
+        # Burn-in shifts the schedule, so that draws lie where its cycles end.
+        assert size == pytest.approx(float(oracle((int(step) - burn_in) % 50)), rel=1e-5, abs=1e-7)
 
 
-@pytest.mark.parametrize("text", ["", "not = toml = at all", "[sampler]\nstep_size = 0.1"])
-def test_another_schedule_is_not_guessed(text):
-    assert schedule(text, 100) is None
+@pytest.mark.parametrize("manifest", [{}, {"origin": "other"}, {"origin": {"schedule": {}}}])
+def test_another_schedule_is_not_guessed(manifest):
+    assert schedule(manifest, 100) is None
+
+
+def test_a_schedule_of_very_many_cycles_is_not_drawn():
+    plan = {"period": 10, "offset": 0, "at": [0, 9], "values": [0.5, 0.1]}
+    assert schedule({"origin": {"schedule": plan}}, 600) is not None
+    assert schedule({"origin": {"schedule": plan}}, 601) is None
 
 
 def test_pictures_keep_their_pixels():

@@ -6,6 +6,8 @@ from tests.report.browser import PROGRAM, browser
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no chromium")
 
+KINDS = ["single", "hostile", "reasons", "regression", "several regressions"]
+
 
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory):
@@ -29,7 +31,7 @@ def place(pages, tmp_path_factory):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", ["single", "hostile", "reasons"])
+@pytest.mark.parametrize("name", KINDS)
 def test_a_report_opens_quietly_and_fits(chromium, place, name, width, dark):
     seen = chromium.open(place(name), width, dark=dark)
     assert seen.complaints == [] and seen.requests == [] and seen.broken_images == []

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.evaluation.compare import compare
+from pxsgmcmc.evaluate.compare import compare
 from pxsgmcmc.report import write_report
 from tests.report.findings import bare, reported
 
@@ -50,6 +50,7 @@ class Page(HTMLParser):
 
 
 KINDS = ["single", "several", "hostile", "not diagnosed", "reasons"]
+KINDS += ["regression", "two targets", "several regressions"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -101,7 +102,7 @@ def test_the_page_is_small_and_has_no_colour_left_of_the_drawing_board(pages, ki
 
 
 def test_a_full_report_shows_every_figure(pages):
-    titles = re.findall(r"<figure>\s*<h3>(.*?)</h3>", pages["single"])
+    titles = re.findall(r"<figure[^>]*>\s*<h3>(.*?)</h3>", pages["single"])
     assert len(titles) == 25
     for words in (
         "Energy",

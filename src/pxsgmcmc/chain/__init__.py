@@ -1,6 +1,6 @@
-"""One chain: steps in chunks, draws kept, divergence noticed, interruption survived."""
+"""Chains: steps in chunks, draws kept, divergence noticed, interruption survived."""
 
-from pxsgmcmc.chain.record import Samples
+from pxsgmcmc.chain.execution import Execution
 from pxsgmcmc.chain.sample import sample
 
-__all__ = ["Samples", "sample"]
+__all__ = ["Execution", "sample"]

@@ -59,7 +59,7 @@ class Batches:
             filled += len(piece)
         return rows.reshape(count, self.batch_size)
 
-    def prepare(self, first: int, count: int) -> None:
+    def shuffle_ahead(self, first: int, count: int) -> None:
         """Shuffle what `rows(first, count)` will need, for when there is time to spare."""
         if self.batch_size < self.data_size:
             places = (first * self.batch_size, (first + count) * self.batch_size - 1)

@@ -3,6 +3,9 @@
 XLA on CPU runs a convolution inside a device loop 4 to 8 times slower than outside, so networks
 with convolutions take the Python loop there; everything else takes the device loop. Results are the
 same bit for bit for any chunk size within one executor, not across the two.
+
+Several chains run side by side in the device loop, each with its own randomness. Their last bits
+depend on how many there are: XLA lays out products of several chains in another way.
 """
 
 from collections.abc import Callable
@@ -13,46 +16,64 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pxsgmcmc.chain.groups import kinetic_temperature
+from pxsgmcmc.problem import primitives
 from pxsgmcmc.rng import Streams
 from pxsgmcmc.types import Array, Batch, Key, Sampler
 
 Executor = Literal["loop", "scan"]
-Prepare = Callable[[Key, Batch], Batch]  # (key, batch as stored) -> batch as the sampler sees it
+TransformBatch = Callable[[Key, Batch], Batch]  # (key, batch as stored) -> as the sampler sees it
 MOST_STEPS = 8192  # that one call can be asked for
 
 
-class Tally(NamedTuple):
-    """What the steps of a chunk had to say, added up on the device."""
-
-    energy: Array  # () sum
-    last_energy: Array  # ()
-    step_size: Array  # () of the last step
-    acceptance: Array  # () sum over tests
-    tests: Array  # () int32
+def faster_executor(traced: Any) -> Executor:
+    """Which executor suits a step, as `jax.make_jaxpr` traced it, on this backend."""
+    if jax.default_backend() != "cpu":
+        return "scan"
+    return "loop" if "conv_general_dilated" in primitives(traced.jaxpr) else "scan"
 
 
-def empty_tally() -> Tally:
-    """Nothing said yet; on the host, where it costs nothing to make."""
-    zero: Any = np.zeros((), jax.dtypes.canonicalize_dtype(float))
-    return Tally(zero, zero, zero, zero, zero.astype(np.int32))
+class StepReport(NamedTuple):
+    """What is noted of every step; scalars, NaN where there is nothing to say."""
+
+    energy: Array
+    step_size: Array
+    acceptance: Array
+    temperature: dict[str, Array]  # kinetic, by group
 
 
-def add_to_tally(tally: Tally, infos: Any, count: Any) -> Tally:
-    """`count` steps more; what each had to say stands in `infos`, one after the other."""
-    kind = tally.energy.dtype
-    infos = jax.tree.map(lambda x: x.astype(kind), infos)
-    taken = jnp.arange(len(infos.energy)) < count
-    tally = tally._replace(
-        energy=tally.energy + jnp.sum(jnp.where(taken, infos.energy, 0.0)),
-        last_energy=infos.energy[count - 1],
-        step_size=infos.step_size[count - 1],
-    )
-    if not hasattr(infos, "acceptance"):
-        return tally
-    tested = taken & jnp.isfinite(infos.acceptance)
-    return tally._replace(
-        acceptance=tally.acceptance + jnp.sum(jnp.where(tested, infos.acceptance, 0.0)),
-        tests=tally.tests + jnp.sum(tested, dtype=jnp.int32),
+class StepSums(NamedTuple):
+    """What the steps of a chunk reported, added up on the device; a chain axis where several."""
+
+    energy: Array  # sum
+    first_energy: Array
+    last_energy: Array
+    step_size: Array  # sum
+    last_step_size: Array
+    largest_step_size: Array
+    acceptance: Array  # sum over tests
+    tests: Array
+    temperature: dict[str, Array]  # sums
+
+
+def _add_up(reports: StepReport, count: Any) -> StepSums:
+    """Sums over the first `count` of the steps that were written down."""
+    taken = jnp.arange(len(reports.energy)) < count
+    tested = taken & jnp.isfinite(reports.acceptance)
+
+    def total(values: Array, chosen: Array = taken) -> Array:
+        return jnp.sum(jnp.where(chosen, values, 0.0))
+
+    return StepSums(
+        energy=total(reports.energy),
+        first_energy=reports.energy[0],
+        last_energy=reports.energy[count - 1],
+        step_size=total(reports.step_size),
+        last_step_size=reports.step_size[count - 1],
+        largest_step_size=jnp.max(jnp.where(taken, reports.step_size, -jnp.inf)),
+        acceptance=total(reports.acceptance, tested),
+        tests=jnp.sum(tested).astype(reports.energy.dtype),
+        temperature={group: total(values) for group, values in reports.temperature.items()},
     )
 
 
@@ -63,97 +84,151 @@ class Advance:
       sampler: what to run.
       data: a pytree of arrays with one leading axis; on the device, or NumPy arrays (perhaps
         memory-mapped) that stay on the host and are gathered batch by batch.
-      keys: the streams of the chain.
+      keys: the streams of the chain; for several chains, one list of them.
       executor: "loop" or "scan".
-      prepare: applied to each batch on the device, with a key that depends on the step.
+      transform_batch: applied to each batch on the device, with a key that depends on the step.
       batch_size: rows a step sees.
+      schedule_offset: steps by which the sampler's schedule is ahead of the chain.
     """
 
     def __init__(
         self,
         sampler: Sampler,
         data: Batch,
-        keys: Streams,
+        keys: list[Streams],
         executor: Executor,
-        prepare: Prepare | None,
+        transform_batch: TransformBatch | None,
         batch_size: int,
+        schedule_offset: int = 0,
     ):
-        self.data, self.keys, self.executor = data, keys, executor
-        self.on_host = isinstance(jax.tree.leaves(data)[0], np.ndarray)
+        self.data, self.executor = data, executor
+        self.several = len(keys) > 1
+        self.keys = _stacked(keys) if self.several else keys[0]
+        leaves = jax.tree.leaves(data)
+        self.on_host = bool(leaves) and isinstance(leaves[0], np.ndarray)
         # The row table has one size, so that chunks of any length use the same compiled code.
         self.most = max(1, min(MOST_STEPS, (1 << 22) // batch_size))
 
-        def transition(state: Any, batch: Batch, keys: Streams) -> Any:
-            if prepare is not None:
-                batch = prepare(jax.random.fold_in(keys.augment, state.step), batch)
+        def transition(state: Any, batch: Batch, keys: Streams) -> tuple[Any, StepReport]:
+            if transform_batch is not None:
+                batch = transform_batch(jax.random.fold_in(keys.augment, state.step), batch)
             key = jax.random.fold_in(keys.noise, state.step)
-            state, info = sampler.step(key, state, batch)
-            return state, jax.tree.map(jnp.asarray, info)
+            if schedule_offset:
+                ahead = state._replace(step=state.step + schedule_offset)
+                after, info = sampler.step(key, ahead, batch)
+                after = after._replace(step=state.step + 1)
+            else:
+                after, info = sampler.step(key, state, batch)
+            return after, _report(sampler, after, info)
 
         def take(data: Batch, rows: Array) -> Batch:
             return jax.tree.map(lambda x: x[rows], data)
 
-        @partial(jax.jit, donate_argnums=0)
-        def given(state, tally, batch, keys):
-            state, info = transition(state, batch, keys)
-            return state, add_to_tally(tally, jax.tree.map(lambda x: x[None], info), 1)
+        @partial(jax.jit, donate_argnums=(0, 1))
+        def given(state, written, place, batch, keys):
+            state, report = transition(state, batch, keys)
+            return state, jax.tree.map(lambda all, this: all.at[place].set(this), written, report)
+
+        @partial(jax.jit, donate_argnums=(0, 1))
+        def one(state, written, rows, first, data, keys):
+            place = state.step - first
+            return given(state, written, place, take(data, rows[place]), keys)
 
         @partial(jax.jit, donate_argnums=0)
-        def one(state, tally, rows, first, data, keys):
-            return given(state, tally, take(data, rows[state.step - first]), keys)
-
-        @partial(jax.jit, donate_argnums=0)
-        def many(state, tally, rows, count, data, keys):
+        def many(state, rows, count, data, keys):
             def step(i, state):
                 return transition(state, take(data, rows[i]), keys)
 
             def body(i, carry):
-                state, infos = carry
-                state, info = step(i, state)
+                state, written = carry
+                state, report = step(i, state)
                 # Written down, and added up at the end: sums in the loop slow small networks.
-                return state, jax.tree.map(lambda all, this: all.at[i].set(this), infos, info)
+                return state, jax.tree.map(lambda all, this: all.at[i].set(this), written, report)
 
-            _, info = jax.eval_shape(step, 0, state)
-            infos = jax.tree.map(lambda x: jnp.zeros((len(rows), *x.shape), x.dtype), info)
-            state, infos = jax.lax.fori_loop(0, count, body, (state, infos))
-            return state, add_to_tally(tally, infos, count)
+            _, report = jax.eval_shape(step, 0, state)
+            written = jax.tree.map(lambda x: jnp.zeros((len(rows), *x.shape), x.dtype), report)
+            state, written = jax.lax.fori_loop(0, count, body, (state, written))
+            return state, _add_up(written, count)
 
-        self._one, self._many, self._given = one, many, given
+        @partial(jax.jit, donate_argnums=0)
+        def side_by_side(state, rows, count, data, keys, active):
+            def chains(i, state):
+                batches = take(data, rows[:, i])
+                after, report = jax.vmap(transition)(state, batches, keys)
+                return _where(active, after, state), report
 
-    def __call__(self, state: Any, first: int, rows: np.ndarray) -> tuple[Any, Tally]:
-        """State and tally after a step on each row of `rows`; `first` is the step they begin at."""
-        tally = empty_tally()
+            def body(i, carry):
+                state, written = carry
+                state, report = chains(i, state)
+                return state, jax.tree.map(
+                    lambda all, this: all.at[:, i].set(this), written, report
+                )
+
+            _, report = jax.eval_shape(chains, 0, state)
+            shape = (len(active), rows.shape[1])
+            written = jax.tree.map(lambda x: jnp.zeros((*shape, *x.shape[1:]), x.dtype), report)
+            state, written = jax.lax.fori_loop(0, count, body, (state, written))
+            return state, jax.vmap(_add_up, (0, None))(written, count)
+
+        self._one, self._many, self._given, self._side_by_side = one, many, given, side_by_side
+        self._transition, self._sum = transition, jax.jit(_add_up)
+
+    def __call__(
+        self, state: Any, first: int, rows: np.ndarray, active: np.ndarray | None = None
+    ) -> tuple[Any, StepSums]:
+        """State and sums after a step on each row of `rows`; `first` is the step they begin at.
+
+        Args:
+          state: of the chain, or of all chains stacked.
+          first: step number.
+          rows: (steps, batch), or (chains, steps, batch).
+          active: (chains,) which chains move; the others stay where they are.
+        """
+        count = rows.shape[-2]
         if self.on_host:
-            for row in rows:
+            written = self._empty(state, jax.tree.map(lambda x: x[rows[0]], self.data))
+            for place, row in enumerate(rows):
                 batch = jax.tree.map(lambda x: jnp.asarray(x[row]), self.data)  # noqa: B023
-                state, tally = self._given(state, tally, batch, self.keys)
-            return state, tally
-        table = np.empty((self.most, rows.shape[1]), np.int32)  # what follows the rows is not read
-        table[: len(rows)] = rows
+                state, written = self._given(state, written, np.int32(place), batch, self.keys)
+            return state, self._sum(written, np.int32(count))
+        # What follows the rows is not read.
+        table = np.empty((*rows.shape[:-2], self.most, rows.shape[-1]), np.int32)
+        table[..., :count, :] = rows
         table = jax.device_put(table)
+        if self.several:
+            return self._side_by_side(
+                state, table, np.int32(count), self.data, self.keys, jnp.asarray(active)
+            )
         if self.executor == "scan":
-            return self._many(state, tally, table, np.int32(len(rows)), self.data, self.keys)
-        for _ in rows:
-            state, tally = self._one(state, tally, table, np.int32(first), self.data, self.keys)
-        return state, tally
+            return self._many(state, table, np.int32(count), self.data, self.keys)
+        written = self._empty(state, jax.tree.map(lambda x: x[rows[0]], self.data))
+        for _ in range(count):
+            state, written = self._one(state, written, table, np.int32(first), self.data, self.keys)
+        return state, self._sum(written, np.int32(count))
+
+    def _empty(self, state: Any, batch: Batch) -> StepReport:
+        """Room for what each step reports."""
+        if not hasattr(self, "_shapes"):
+            _, self._shapes = jax.eval_shape(self._transition, state, batch, self.keys)
+        return jax.tree.map(lambda x: np.zeros((self.most, *x.shape), x.dtype), self._shapes)
 
 
-def choose_executor(sampler: Sampler, state: Any, batch: Batch) -> Executor:
-    """The faster executor for this backend and model."""
-    if jax.default_backend() != "cpu":
-        return "scan"
-    shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (state, batch))
-    jaxpr = jax.make_jaxpr(sampler.step)(jax.random.key(0), *shapes)
-    return "loop" if "conv_general_dilated" in _primitives(jaxpr.jaxpr) else "scan"
+def _report(sampler: Sampler, state: Any, info: Any) -> StepReport:
+    kind = jnp.result_type(float)
+    acceptance = getattr(info, "acceptance", jnp.asarray(jnp.nan, kind))
+    temperature = {}
+    if sampler.facts is not None and sampler.facts.thermal_momentum:
+        temperature = kinetic_temperature(state.momentum, sampler.facts.mass)
+    report = StepReport(info.energy, info.step_size, acceptance, temperature)
+    return jax.tree.map(lambda x: jnp.asarray(x).astype(kind), report)
 
 
-def _primitives(jaxpr: Any) -> set[str]:
-    names = set()
-    for equation in jaxpr.eqns:
-        names.add(equation.primitive.name)
-        for inner in jax.tree.leaves(
-            list(equation.params.values()), is_leaf=lambda x: hasattr(x, "jaxpr")
-        ):
-            if hasattr(inner, "jaxpr") or hasattr(inner, "eqns"):
-                names |= _primitives(getattr(inner, "jaxpr", inner))
-    return names
+def _stacked(trees: list[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
+def _where(active: Array, new: Any, old: Any) -> Any:
+    def choose(a: Array, b: Array) -> Array:
+        return jnp.where(active.reshape(-1, *[1] * (a.ndim - 1)), a, b)
+
+    return jax.tree.map(choose, new, old)

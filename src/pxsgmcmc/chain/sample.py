@@ -1,259 +1,169 @@
-"""`sample`: check what was asked for, wire one chain, run it."""
+"""`sample`: check what was asked for, start the chains, run them."""
 
 import functools
+import inspect
+import warnings
 from collections.abc import Callable
-from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, Literal, cast
+from signal import SIGINT
+from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
-from pxsgmcmc.chain.batches import Batches
-from pxsgmcmc.chain.collect import Collection
-from pxsgmcmc.chain.executors import Advance, Executor, Prepare, choose_executor
-from pxsgmcmc.chain.health import Health
-from pxsgmcmc.chain.origin import origin_of, versions
-from pxsgmcmc.chain.progress import reporter_for
-from pxsgmcmc.chain.record import Memory, Samples
-from pxsgmcmc.chain.runner import Pace, Runner
-from pxsgmcmc.chain.tensorboard import EventWriter
-from pxsgmcmc.errors import UserError, check_count, check_number
-from pxsgmcmc.expansion.position import collapse
+from pxsgmcmc.chain.collection import collection_of
+from pxsgmcmc.chain.execution import Execution
+from pxsgmcmc.chain.sampling import Sampling
+from pxsgmcmc.chain.start import run_sampling
+from pxsgmcmc.errors import ChainWarning, Interrupted, UserError, check_count
+from pxsgmcmc.problem import Problem
+from pxsgmcmc.progress import Show, progress_for
 from pxsgmcmc.rng import streams
-from pxsgmcmc.store import Run, create_run, open_run
-from pxsgmcmc.tree import check_float_leaves, size
-from pxsgmcmc.types import Array, Batch, Sampler, Tree
-
-MOST_BYTES = 4 << 30  # of data copied to a device that does not say how much it holds
+from pxsgmcmc.run import Run
+from pxsgmcmc.types import Batch, Key, Sampler, Tree
 
 
 def sample(
     sampler: Sampler | Callable[[float], Sampler],
-    position: Tree,
-    data: Batch,
+    position: Tree | Callable[[Key], Tree],
+    problem: Problem | Batch,
     *,
     draws: int,
-    steps: int,
+    cycle_length: int,
     batch_size: int,
-    seed: int = 0,
-    chain: int = 0,
     burn_in: int = 0,
     draws_per_cycle: int = 1,
-    every: int | None = None,
-    prepare: Prepare | None = None,
+    thinning: int | None = None,
+    chains: int = 1,
+    seed: int = 0,
     out: str | Path | None = None,
     resume: bool = False,
-    executor: Executor | Literal["auto"] = "auto",
-    chunk_seconds: float = 1.0,
-    checkpoint_seconds: float = 10.0,
-    on_divergence: Literal["stop", "retry"] = "stop",
-    retries: int = 3,
-    keep_data: Literal["auto", "device", "host"] = "auto",
-    progress: bool | Literal["plain"] = True,
-    label: str = "sampling",
-    tensorboard: str | Path | None = None,
-    config: str | None = None,
-    facts: dict[str, Any] | None = None,
-    apply: Callable[[Tree, Array], Array] | None = None,
-) -> Samples:
-    """Run one chain and keep its draws.
+    progress: Show = True,
+    execution: Execution | None = None,
+) -> Run:
+    """Run one or several chains and keep their draws.
 
     What happens at step t depends on (seed, chain, t) and the state alone, so a run that was
-    stopped and resumed gives the same draws, bit for bit, as one that was not, whatever the chunks.
-    On a CPU the last bits also depend on the number of XLA's threads, that of the cores unless the
-    variable PJRT_NPROC is set before JAX starts; the manifest has it.
+    stopped and resumed gives the same draws, bit for bit, as one that was not. On a CPU the last
+    bits also depend on the processor and on the number of XLA's threads (PJRT_NPROC); the manifest
+    has both.
+
+    Several chains run side by side in one program where the network suits that (no convolutions on
+    a CPU), else one after the other. What a chain draws at random depends on its own number alone.
+    One after the other, each is bit for bit the chain run alone. Side by side it is so up to
+    rounding: XLA lays out the products of several chains in another way. As many chains give the
+    same bits again, resumed or not.
 
     Args:
-      sampler: from `sghmc` and its like; or, for `on_divergence="retry"`, a function from a factor
-        on the step size to a sampler.
-      position: where to start, expanded or not.
-      data: a pytree of arrays with one leading axis, such as (inputs, labels), as stored.
-      draws: how many to keep.
-      steps: of a cycle; with one draw per cycle, steps between draws.
+      sampler: from `px.sghmc` and its like; or, for `on_divergence="retry"`, a function from a
+        factor on the step size to a sampler.
+      position: where to start, expanded or not; a function of a key gives each chain a start of its
+        own, without which R-hat cannot notice chains that are caught near their start.
+      problem: a `px.Problem`, whose training data are sampled; or any pytree of arrays with one
+        leading axis, for a potential that knows what to do with it.
+      draws: how many to keep of each chain.
+      cycle_length: steps of a cycle; with one draw per cycle, steps between draws. A multiple of
+        the period of a cyclical schedule, so that draws lie where the schedule ends.
       batch_size: rows a step sees; the number of data for full-batch samplers.
-      seed: of everything random.
-      chain: number of the chain; chains of one seed have independent randomness.
-      burn_in: steps before the first cycle.
+      burn_in: steps before the first cycle. A cyclical schedule is shifted, so that cycles begin
+        after it.
       draws_per_cycle: draws from each cycle, the last at its end.
-      every: steps between draws of one cycle; by default they spread evenly over it.
-      prepare: (key, batch) -> batch, on the device: normalisation, augmentation.
+      thinning: steps between draws of one cycle; by default they spread evenly over it.
+      chains: how many chains, each with randomness of its own.
+      seed: of everything random.
       out: run directory to write; None keeps the draws in memory.
-      resume: go on with the run in `out` if there is one.
-      executor: "loop", "scan", or "auto" for the faster one.
-      chunk_seconds: how long the device works between looks at it.
-      checkpoint_seconds: how long between saved states; at most this much is done again.
-      on_divergence: "stop", or "retry" from the last saved state with half the step size.
-      retries: how often.
-      keep_data: on the "device", or the "host" when they do not fit there.
-      progress: show it, on standard error; "plain" for lines even on a terminal.
-      label: what to call the chain there.
-      tensorboard: folder for TensorBoard event files.
-      config: text to keep as config.toml in the run directory.
-      facts: more to write into the manifest, such as hashes of the data.
-      apply: (parameters, inputs) -> logits, for `Samples.predict`.
+      resume: go on with the run in `out` if there is one; with a larger `draws`, a finished run is
+        extended, and equals one that was asked for so many at once.
+      progress: show it; "plain" for lines even on a terminal.
+      execution: how steps are run and how often the chain is looked at; see `px.Execution`.
 
     Returns:
-      The draws, collapsed to the model's own parameters.
+      The run: draws, collapsed to the model's own parameters, and what to do with them.
 
     Raises:
-      Diverged: if the chain diverged; what was kept before stays in `out`.
+      Diverged: if a chain diverged; what was kept before stays in `out`.
+      KeyboardInterrupt: on Ctrl-C, after everything was saved.
+      Interrupted: on SIGTERM or SIGHUP, after everything was saved.
+
+    Warns:
+      ChainWarning: if the chain is not healthy, with what to do about it.
 
     Example:
-      >>> import pxsgmcmc as px
-      >>> U = px.posterior(lambda q, x: -0.5 * (x - q) ** 2, data_size=8)
+      >>> import jax.numpy as jnp, pxsgmcmc as px
+      >>> U = px.potential(lambda q, x: -0.5 * (x - q) ** 2, data_size=8)
       >>> sampler = px.sghmc(U, 0.05, friction=2.0)
-      >>> run = sample(sampler, jnp.zeros(()), jnp.arange(8.0), draws=3, steps=10, batch_size=4,
-      ...              progress=False)
+      >>> run = sample(sampler, jnp.zeros(()), jnp.arange(8.0), draws=3, cycle_length=10,
+      ...              batch_size=4, progress=False)
       >>> len(run)
       3
     """
-    check_count("steps", steps, at_least=1)
-    check_count("draws_per_cycle", draws_per_cycle, at_least=1)
-    every = max(steps // draws_per_cycle, 1) if every is None else every
-    collection = Collection(draws, steps, burn_in, draws_per_cycle, every).checked()
+    execution = Execution() if execution is None else execution
     check_count("seed", seed)
-    check_count("chain", chain)
-    check_count("retries", retries)
-    check_number("chunk_seconds", chunk_seconds, above=0.0)
-    check_number("checkpoint_seconds", checkpoint_seconds, at_least=0.0)
-    _check_choice("executor", executor, ("auto", "loop", "scan"))
-    _check_choice("on_divergence", on_divergence, ("stop", "retry"))
-    _check_choice("keep_data", keep_data, ("auto", "device", "host"))
-    if out is not None and tensorboard is not None:
-        if Path(tensorboard).absolute().is_relative_to(Path(out).absolute()):
-            raise UserError("`tensorboard` must be a folder outside the run directory.")
-    check_float_leaves("position", position)
-    if isinstance(sampler, Sampler) and on_divergence == "retry":
+    check_count("chains", chains, at_least=1)
+    if isinstance(sampler, Sampler) and execution.on_divergence == "retry":
         raise UserError(
             "`sampler` must be a function from a factor on the step size to a sampler when "
             "`on_divergence` is 'retry'."
         )
-    build = _compiled(_always(sampler) if isinstance(sampler, Sampler) else sampler)
-    keys = streams(seed, chain)
-    batches = Batches(keys.batches, data_size=_data_size(data), batch_size=batch_size)
-    data, on_host = _place(data, keep_data)
-    state = build(1.0).init(position)
-    text = config if config is not None else _as_text(collection, batch_size, seed, chain)
+    sampling = Sampling(
+        build=_always(sampler) if isinstance(sampler, Sampler) else sampler,
+        start=_start(position, seed),
+        problem=problem if isinstance(problem, Problem) else None,
+        data=tuple(problem.train) if isinstance(problem, Problem) else problem,
+        collection=collection_of(draws, cycle_length, burn_in, draws_per_cycle, thinning),
+        batch_size=batch_size,
+        seed=seed,
+        chains=tuple(range(chains)),
+        execution=execution,
+    )
+    return finish(sampling, out, resume=resume, progress=progress)
 
-    with ExitStack() as stack:
-        record, notes = Memory(), []
-        if out is not None and resume and (Path(out) / "manifest.json").exists():
-            record = stack.enter_context(open_run(out, writable=True))
-            notes = _check_same(record, text, executor)
-            executor = cast(Executor, record.manifest["origin"]["executor"])
-        elif executor == "auto":
-            batch = jax.eval_shape(lambda: _example_batch(data, batch_size, prepare, keys.augment))
-            executor = "loop" if on_host else choose_executor(build(1.0), state, batch)
-        used: Executor = executor
-        if on_host and used == "scan":
-            raise UserError("`executor` must be 'loop' for data kept on the host, got 'scan'.")
-        if out is not None and isinstance(record, Memory):
-            origin = origin_of(seed=seed, chain=chain, executor=used, facts=facts or {})
-            record = stack.enter_context(create_run(out, text, origin))
-        reporter = stack.enter_context(closing(reporter_for(label, progress)))
-        for note in notes:
-            reporter.say(note)
-        events = None
-        if tensorboard is not None:
-            events = stack.enter_context(closing(EventWriter(tensorboard)))
-        runner = Runner(
-            lambda scale: Advance(build(scale), data, keys, used, prepare, batch_size),
-            state,
-            batches,
-            collection,
-            record,
-            Health(size(position)),
-            Pace(chunk_seconds, checkpoint_seconds, retries if on_divergence == "retry" else 0),
-            reporter,
-            events,
-        )
-        if not runner.resume():
-            runner.save()
-        if record.status != "done":
-            record.update("running")
-            runner.run()
-        like = jax.eval_shape(collapse, position)
-        return Samples(record, like, runner.state, runner.stopped_by, apply)
+
+def finish(
+    sampling: Sampling, out: str | Path | None, *, resume: bool = False, progress: Show = True
+) -> Run:
+    """Run the chains to their end, raise if a signal stopped them, and say whether to believe them.
+
+    Args:
+      sampling: what to run.
+      out: run directory to write; None keeps the draws in memory.
+      resume: go on with the run in `out` if there is one.
+      progress: show it.
+    """
+    shown = progress_for("sampling", progress)
+    try:
+        run = run_sampling(sampling, out, resume=resume, progress=shown)
+    finally:
+        shown.close()
+    if run.stopped_by is not None and sampling.execution.on_signal == "raise":
+        _raise_interrupted(run, sampling.collection.draws)
+    verdict = run.verdict
+    if verdict.healthy is False:
+        warnings.warn(" ".join([verdict.headline + ".", *verdict.warnings]), ChainWarning, 3)
+    elif progress:
+        print(f"{run.summary}; {verdict.headline}")
+    return run
 
 
 def _always(sampler: Sampler) -> Callable[[float], Sampler]:
-    return lambda scale: sampler
+    return lambda factor: sampler
 
 
-def _compiled(build: Callable[[float], Sampler]) -> Callable[[float], Sampler]:
-    """The same samplers, jitted.
-
-    So choosing an executor and running trace the step once; `init` is not compiled leaf by leaf.
-    """
-
-    @functools.cache
-    def compiled(scale: float) -> Sampler:
-        sampler = build(scale)
-        return Sampler(jax.jit(sampler.init), jax.jit(sampler.step))
-
-    return compiled
+def _start(position: Any, seed: int) -> Callable[[int], Tree]:
+    """From the number of a chain to where it starts; a module is a position even if callable."""
+    if not (inspect.isroutine(position) or isinstance(position, functools.partial)):
+        return lambda chain: position
+    return lambda chain: position(jax.random.fold_in(streams(seed, chain).init, 0))
 
 
-def _check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise UserError(f"`{name}` must be one of {', '.join(known)}, got {value!r}.")
-
-
-def _data_size(data: Batch) -> int:
-    leaves = jax.tree.leaves(data)
-    sizes = {int(leaf.shape[0]) if getattr(leaf, "ndim", 0) else -1 for leaf in leaves}
-    if len(sizes) != 1 or -1 in sizes:
-        raise UserError(
-            "`data` must hold arrays with the same number of rows, got shapes "
-            f"{', '.join(str(getattr(leaf, 'shape', leaf)) for leaf in leaves) or 'none'}."
-        )
-    return sizes.pop()
-
-
-def _place(data: Batch, keep_data: str) -> tuple[Batch, bool]:
-    """The data where the steps will read them, and whether that is the host."""
-    total = sum(leaf.nbytes for leaf in jax.tree.leaves(data))
-    if keep_data == "host" or (keep_data == "auto" and total > _room_on_device()):
-        return jax.tree.map(np.asanyarray, data), True
-    return jax.tree.map(jnp.asarray, data), False
-
-
-def _room_on_device() -> int:
-    """Half of what the device holds; the rest is for the network's activations."""
-    stats = jax.devices()[0].memory_stats() or {}
-    return stats["bytes_limit"] // 2 if "bytes_limit" in stats else MOST_BYTES
-
-
-def _example_batch(data: Batch, batch_size: int, prepare: Prepare | None, key: Any) -> Batch:
-    batch = jax.tree.map(lambda x: jnp.zeros((batch_size, *x.shape[1:]), x.dtype), data)
-    return batch if prepare is None else prepare(key, batch)
-
-
-def _check_same(record: Run, text: str, executor: str) -> list[str]:
-    """Refuse to go on with other settings; returns what the user should know of the run."""
-    origin = record.manifest["origin"]
-    if record.config != text:
-        raise UserError(
-            f"`{record.path}` holds a run with other settings: choose another directory."
-        )
-    if executor not in ("auto", origin["executor"]):
-        raise UserError(
-            f"`executor` must be {origin['executor']!r}, as the run in `{record.path}` began, got "
-            f"{executor!r}: another would change its draws."
-        )
-    changed = {k: v for k, v in versions().items() if origin["versions"].get(k) != v}
-    notes = list(record.notes)
-    if changed:
-        then = ", ".join(f"{k} {origin['versions'].get(k, 'unknown')}" for k in changed)
-        now = ", ".join(f"{k} {v}" for k, v in changed.items())
-        what = "draws" if "pxsgmcmc" in changed else "last bits"  # its streams are its own
-        notes.append(f"The run began with {then}, this is {now}: the {what} may differ.")
-    return notes
-
-
-def _as_text(collection: Collection, batch_size: int, seed: int, chain: int) -> str:
-    """The settings of a chain that was started from Python, as TOML."""
-    settings = {**collection._asdict(), "batch_size": batch_size, "seed": seed, "chain": chain}
-    return "".join(f"{name} = {value}\n" for name, value in settings.items())
+def _raise_interrupted(run: Run, draws: int) -> None:
+    kept = f"{len(run)} draws are kept"
+    remedy = (
+        f"go on with `sample(..., out={str(run.path)!r}, resume=True)`"
+        if run.path is not None
+        else "with `out=` they would have been saved"
+    )
+    message = f"Interrupted; {kept} of {draws * run.chains}: {remedy}."
+    if run.stopped_by == SIGINT:
+        raise KeyboardInterrupt(message)
+    assert run.stopped_by is not None
+    raise Interrupted(message, run.stopped_by)

@@ -1,7 +1,6 @@
 """The command line: parses, calls one function, prints. Rooms are imported when a command runs."""
 
 import contextlib
-import difflib
 import functools
 import importlib
 import inspect
@@ -12,7 +11,16 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pxsgmcmc.errors import CorruptRun, Diverged, UserError
+from pxsgmcmc.cli.surroundings import check_address_space, open_closed_descriptors
+from pxsgmcmc.errors import (
+    CorruptRun,
+    Diverged,
+    Locked,
+    UserError,
+    did_you_mean,
+    one_line,
+    printable,
+)
 from pxsgmcmc.memory import start_with_large_pages
 
 
@@ -25,12 +33,13 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "demo": Command("demo.command:demo", "see it work: two methods on digits, in minutes", True),
+    "demo": Command("demo:demo", "see it work: two methods on digits, in minutes", True),
+    "pilot": Command("pilot:pilot_config", "what step size and friction will do, measured", True),
     "run": Command("run:run", "run a configuration: sample, keep draws, survive", True),
     "resume": Command("run:resume", "go on with a run that was stopped"),
-    "show": Command("look:show", "what a run is, how far, and whether it is well"),
-    "list": Command("look:list_runs", "the runs under a folder"),
-    "verify": Command("look:verify", "check every file of a run against its hash"),
+    "show": Command("show:show", "what a run is, how far, and whether it is well"),
+    "list": Command("show:list_runs", "the runs under a folder"),
+    "verify": Command("show:verify", "check every file of a run against its hash"),
     "predict": Command("predict:predict_file", "probabilities and uncertainty for new inputs"),
     "evaluate": Command("evaluate:evaluate_run", "how good its predictions are, and where", True),
     "diagnose": Command("diagnose:diagnose_run", "does it move, has it settled, is it warm enough"),
@@ -43,12 +52,12 @@ COMMANDS = {
     "data check": Command("data:check", "check a data set against its hashes"),
     "data corrupt": Command("corrupt:corrupt_set", "write the 19 corruptions of an image set"),
 }
-COMPILING = {"demo", "run", "resume", "predict", "evaluate", "diagnose"}  # with JAX
+COMPILING = {"demo", "pilot", "run", "resume", "predict", "evaluate", "diagnose"}  # with JAX
 HELP = {"-h", "--help"}
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; returns the exit code. 0 done, 2 input, 3 diverged, 4 damaged."""
+    """Run one command; returns the exit code. 0 done, 2 input, 3 diverged, 4 damaged, 5 locked."""
     arguments = sys.argv[1:] if argv is None else argv
     return guarded(lambda: _dispatch(arguments))
 
@@ -57,12 +66,16 @@ def guarded(command: Callable[[], int]) -> int:
     """The exit code of a command, with errors that are the user's said in one line."""
     try:
         return command()
+    except Locked as error:
+        return _fail(error, 5)
     except UserError as error:
         return _fail(error, 2)
     except Diverged as error:
         return _fail(error, 3)
     except CorruptRun as error:
         return _fail(error, 4)
+    except MemoryError:
+        return _fail("There is not enough memory: free some, or raise `ulimit -v`.", 2)
     except KeyboardInterrupt:
         return _fail("Interrupted.", 130)
     except BrokenPipeError:  # the reader of our output went away, as `head` does
@@ -72,13 +85,14 @@ def guarded(command: Callable[[], int]) -> int:
 
 def entry() -> None:
     """What the `pxsgmcmc` script calls."""
+    open_closed_descriptors()
     if COMPILING & set(sys.argv[1:2]) and not HELP & set(sys.argv):
         start_with_large_pages()
     sys.exit(main())
 
 
 def _fail(error: Any, code: int) -> int:
-    print(f"pxsgmcmc: {' '.join(str(error).split())}", file=sys.stderr)
+    print(f"pxsgmcmc: {printable(error, 2000)}", file=sys.stderr)
     return code
 
 
@@ -99,9 +113,8 @@ def _dispatch(arguments: list[str]) -> int:
     if group:
         known = ", ".join(name.split()[1] for name in group)
         raise UserError(f"`pxsgmcmc {arguments[0]}` needs one of: {known}.")
-    close = difflib.get_close_matches(arguments[0], COMMANDS, n=1)
-    hint = f"did you mean `{close[0]}`?" if close else "`pxsgmcmc --help` lists them."
-    raise UserError(f"There is no command {arguments[0]!r}; {hint}")
+    hint = did_you_mean(arguments[0], COMMANDS)
+    raise UserError(f"There is no command {one_line(arguments[0])}; {hint}")
 
 
 def _overview() -> str:
@@ -114,7 +127,10 @@ def _overview() -> str:
             *lines,
             "",
             "Each command explains itself: pxsgmcmc run --help",
+            "Commands that compute start themselves again with large pages of memory on Linux,",
+            "which makes steps faster; PXSGMCMC_LARGE_PAGES=0 keeps them from it.",
             "Exit codes: 0 done, 2 something in the input, 3 the chain diverged, 4 a damaged run,",
+            "            5 another process writes to the run,",
             "            128 + n stopped by signal n (what was sampled is kept; resume goes on).",
         ]
     )
@@ -161,6 +177,7 @@ def _call(name: str, arguments: list[str]) -> int:
     if command.takes_settings:
         settings["settings"] = rest
     if name in COMPILING:
+        check_address_space()
         from pxsgmcmc.cli.compiled import remember_compilations
 
         remember_compilations()

@@ -1,8 +1,9 @@
 """The command `pxsgmcmc compare`: runs side by side, over seeds."""
 
 import sys
+import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import tyro
@@ -10,12 +11,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pxsgmcmc.cli.outputs import check_target, write_output
+from pxsgmcmc.config.incidental import deciding
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.evaluation.compare import compare, read_results
-from pxsgmcmc.evaluation.settings import what_differs
+from pxsgmcmc.evaluate.compare import compare
+from pxsgmcmc.evaluate.read_results import read_results
+from pxsgmcmc.evaluate.what_differs import what_differs
 from pxsgmcmc.results import Comparison, Difference, Results, Summary, write
-from pxsgmcmc.store import files
-from pxsgmcmc.store.layout import CONFIG
+from pxsgmcmc.store import open_run
+from pxsgmcmc.store.layout import chain_folders
 
 
 def compare_runs(
@@ -24,6 +28,7 @@ def compare_runs(
     paired: bool | None = None,
     markdown: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     out: Annotated[str | None, tyro.conf.arg(metavar="FILE.json", aliases=["-o"])] = None,
+    force: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> None:
     """Put evaluated runs side by side: mean and spread over seeds, the best, and whether it counts.
 
@@ -40,13 +45,17 @@ def compare_runs(
       paired: test seed by seed; if not given, where the same seeds are there, at least six.
       markdown: print a table for a page.
       out: also write all of it as JSON.
+      force: replace that file if it is there.
     """
+    target = None
+    if out is not None:
+        target = check_target(out, force=force, endings=(".json",), example="comparison.json")
     results = _read(directories)
     found = compare(results, metrics=metrics, paired=paired)
     notes = _settings_told_apart(found, dict(zip(directories, results, strict=True)))
     found = msgspec.structs.replace(found, notes=[*notes, *found.notes])
-    if out is not None:
-        files.write_file(Path(out).absolute(), write(found))
+    if target is not None:
+        write_output(target, write(found), force=force)
     if markdown:
         print(_markdown(found))
     else:
@@ -67,12 +76,21 @@ def _settings_told_apart(found: Comparison, results: dict[str, Results]) -> list
     for name in dict.fromkeys(method.method for method in found.methods):
         alike = {m.settings: m.name for m in found.methods if m.method == name}
         configs = {
-            alike[result.subject.settings]: (Path(directory) / CONFIG).read_text("utf-8")
+            alike[result.subject.settings]: _settings(Path(directory))
             for directory, result in results.items()
             if result.subject.method == name
         }
         sentences += what_differs(configs) if len(alike) > 1 else []
     return sentences
+
+
+def _settings(directory: Path) -> dict[str, Any]:
+    """What decides the draws of a run, by full name; nothing if it cannot be read as TOML."""
+    place = next(iter(chain_folders(directory)), directory)
+    try:
+        return deciding(tomllib.loads(open_run(place).config))
+    except tomllib.TOMLDecodeError:
+        return {}
 
 
 def _head(found: Comparison) -> list[str]:

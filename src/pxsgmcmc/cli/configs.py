@@ -1,6 +1,5 @@
 """The commands `pxsgmcmc config check` and `config show`, and the configurations in the package."""
 
-import difflib
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from pxsgmcmc.config import Config, parse_config, read_config, write_config
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import UserError, did_you_mean
 
 
 def bundled() -> dict[str, str]:
@@ -37,7 +36,7 @@ def check(
     file: Annotated[str, tyro.conf.arg(metavar="FILE")],
     settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
 ) -> None:
-    """Read a configuration, say what is wrong with it, or print it with all its defaults.
+    """Read a configuration and its data, say what is wrong, or print all settings and what it saw.
 
     pxsgmcmc config check my.toml
     pxsgmcmc config check my.toml --chain.draws 10
@@ -46,7 +45,21 @@ def check(
       file: a TOML file, or the name of a bundled configuration.
       settings: flags over it.
     """
-    print(write_config(load_config(file, settings)), end="")
+    config = load_config(file, settings)
+    seen = _seen(config)  # before anything is printed: it may find something wrong
+    print(write_config(config), end="")
+    for line in seen.splitlines():
+        print(f"# {line}")
+
+
+def _seen(config: Config) -> str:
+    """What the data or the problem are, once all parts were built from them."""
+    from pxsgmcmc.config.build import build
+    from pxsgmcmc.config.problem import load_data
+
+    built = build(config)
+    built.sampler(1.0)
+    return repr(built.problem) if config.problem is not None else load_data(config).summary()
 
 
 def show(
@@ -65,8 +78,6 @@ def show(
         for known, text in texts.items():
             print(f"{known:24}{text.splitlines()[0].lstrip('# ')}")
     elif name not in texts:
-        close = difflib.get_close_matches(name, texts, n=1)
-        hint = f"did you mean `{close[0]}`?" if close else f"known: {', '.join(texts)}."
-        raise UserError(f"No bundled configuration is called {name!r}; {hint}")
+        raise UserError(f"No bundled configuration is called {name!r}; {did_you_mean(name, texts)}")
     else:
         print(texts[name], end="")

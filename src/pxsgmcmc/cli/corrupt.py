@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from pxsgmcmc.cli.outputs import check_folder_target, saying_what_failed
 from pxsgmcmc.data import Split, load
 from pxsgmcmc.data.corruptions import CORRUPTIONS, SEVERITIES, corrupt
 from pxsgmcmc.errors import UserError, check_count
@@ -46,7 +47,7 @@ def corrupt_set(
     """
     check_count("seed", seed)
     check_count("processes", processes, at_least=1)
-    target = _free_folder(out)
+    target = Path(os.path.abspath(check_folder_target(out, "out")))
     rows = _rows(name, split, limit, root)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -54,10 +55,11 @@ def corrupt_set(
     except OSError as error:
         raise UserError(f"`out` cannot be made at `{target}`: {error.strerror}.") from error
     try:
-        _write_labels(partial, rows)
-        _write_images(partial, rows.x, seed, processes)
-        partial.chmod(0o755)
-        os.replace(partial, target)
+        with saying_what_failed(target):
+            _write_labels(partial, rows)
+            _write_images(partial, rows.x, seed, processes)
+            partial.chmod(0o755)
+            os.replace(partial, target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     Console().print(
@@ -65,15 +67,6 @@ def corrupt_set(
         soft_wrap=True,
         highlight=False,
     )
-
-
-def _free_folder(out: str) -> Path:
-    target = Path(out).resolve()
-    if target.is_file() or (target.is_dir() and any(target.iterdir())):
-        raise UserError(
-            f"`out` must be a new or empty folder, but `{target}` exists; name another."
-        )
-    return target
 
 
 def _rows(name: str, split: str, limit: int | None, root: str | None) -> Split:
@@ -123,8 +116,11 @@ def write_corruption(source: Path, name: str, seed: int) -> None:
     images = np.load(source, mmap_mode="r", allow_pickle=False)
     n = len(images)
     shape = (len(SEVERITIES) * n, *images.shape[1:])
-    out = np.lib.format.open_memmap(source.with_name(f"{name}.npy"), "w+", np.uint8, shape)
-    for severity in SEVERITIES:
-        block = slice((severity - 1) * n, severity * n)
-        out[block] = corrupt(images, name, severity, seed=seed)
-    out.flush()
+    head = {"descr": "|u1", "fortran_order": False, "shape": shape}
+    # Written, not mapped: a full disk is then an error to tell, not the end of the process.
+    with open(source.with_name(f"{name}.npy"), "xb") as file:
+        np.lib.format.write_array_header_1_0(file, head)
+        for severity in SEVERITIES:
+            file.write(np.ascontiguousarray(corrupt(images, name, severity, seed=seed)).data)
+        file.flush()
+        os.fsync(file.fileno())

@@ -59,9 +59,6 @@ def check(name: str, root: str | None = None) -> None:
     """
     console = Console()
     path, dataset, notes = check_official(name, root)
-    lines = [f"{path} holds {name}"]
-    for split, rows in dataset.splits.items():
-        labels = "no labels" if rows.y is None else f"{len(dataset.classes)} classes"
-        lines.append(f"  {split}: {len(rows.x):,} images of {rows.x.shape[1:]}, {labels}")
-    for line in (*lines, f"  sha256 of the content: {dataset.sha256}", *notes):
+    lines = (f"{path} holds {dataset.summary()}", f"  sha256 of the content: {dataset.sha256}")
+    for line in (*lines, *notes):
         console.print(line, soft_wrap=True, markup=False, highlight=False)

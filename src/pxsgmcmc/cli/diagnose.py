@@ -2,45 +2,37 @@
 
 from collections.abc import Iterator
 from statistics import fmean
-from typing import Annotated
 
-import tyro
-
+from pxsgmcmc.cli.opened import Directory, ProblemName, opened
 from pxsgmcmc.results import (
     Connectivity,
     Convergence,
     Diagnostics,
     Distances,
     GroupTemperature,
+    Number,
     Skipped,
     Spectra,
     Temperatures,
 )
 
-# The parts that take long, in order, each with its share of the work as it usually is.
-_SHARES = {
-    "singular values": 0.1,
-    "lines between draws": 0.15,
-    "plane through three draws": 0.35,
-    "predictions": 0.1,
-    "gradient on all rows": 0.3,
-}
-
 
 def diagnose_run(
-    directory: Annotated[str, tyro.conf.arg(metavar="DIR")],
+    directory: Directory,
     rows: int = 1000,
     lines: int = 10,
     line_points: int = 11,
     plane_points: int = 21,
     probes: int = 50,
+    skip: int = 0,
+    problem: ProblemName = None,
 ) -> None:
     """Look into a run: does it move, has it settled, is it as warm as it should be?
 
     pxsgmcmc diagnose runs/mine
-    pxsgmcmc diagnose runs/mine --plane-points 0 --rows 200
+    pxsgmcmc diagnose runs/mine --plane-points 0 --rows 200 --skip 10
 
-    Says what there is to worry about, and writes all the numbers to eval/diagnostics.json.
+    Says what is wrong and what to do about it, and writes all the numbers to eval/diagnostics.json.
 
     Args:
       directory: of the run.
@@ -48,39 +40,23 @@ def diagnose_run(
       lines: between so many pairs of consecutive draws.
       line_points: on each line, its ends among them.
       plane_points: on each side of the plane's grid; 0 leaves the plane out.
-      probes: test rows whose probabilities are followed over the draws.
+      probes: test rows whose predictions are followed over the draws.
+      skip: leave out so many draws at the start of each chain.
+      problem: for a run made from Python, the function that returns its problem.
     """
-    from pxsgmcmc.evaluation.diagnose import NAME, diagnose
-    from pxsgmcmc.evaluation.progress import work_for
+    from pxsgmcmc.evaluate.options import DiagnoseOptions
 
-    work = work_for("diagnose", True)
-    try:
-        found = diagnose(
-            directory,
-            rows=rows,
-            lines=lines,
-            line_points=line_points,
-            plane_points=plane_points,
-            probes=probes,
-            report=lambda what, done, of: work.tell(share_of_all(what, done / of), what),
-        )
-    finally:
-        work.close()
+    options = DiagnoseOptions(rows, lines, line_points, plane_points, probes)
+    found = opened(directory, problem, skip).diagnose(options, progress=True)
     print("\n".join(summary(found)))
-    print(f"All numbers are in {directory}/{NAME}")
-
-
-def share_of_all(what: str, share: float) -> float:
-    """Of all the work, when a share of one part is done."""
-    names = list(_SHARES)
-    before = sum(_SHARES[name] for name in names[: names.index(what)])
-    return before + share * _SHARES[what]
+    print(f"All numbers are in {directory}/eval/diagnostics.json")
 
 
 def summary(found: Diagnostics) -> list[str]:
-    """The findings in lines, and what to worry about at the end."""
+    """The findings in lines, and the verdict at the end."""
     subject = found.subject
-    lines = [f"{subject.method} on {subject.data}, {subject.model}, seed {subject.seed}"]
+    chains = f"{subject.chains} chain{'s' * (subject.chains != 1)}"
+    lines = [f"{subject.method} on {subject.data}: {subject.draws} draws, {chains}"]
     parts = {
         "movement": found.distances,
         "convergence": found.convergence,
@@ -94,8 +70,10 @@ def summary(found: Diagnostics) -> list[str]:
     for name, part in parts.items():
         for text in _texts(part):
             lines.append(f"{name.ljust(width)}  {text}")
-    health = found.worries or ["nothing to worry about in what could be looked at"]
-    return [*lines, *(f"{'health'.ljust(width)}  {worry}" for worry in health)]
+    verdict = found.verdict
+    assert verdict is not None
+    health = [verdict.headline, *(f"- {warning}" for warning in verdict.warnings)]
+    return [*lines, *(f"{'verdict'.ljust(width)}  {sentence}" for sentence in health)]
 
 
 def _texts(part: object) -> Iterator[str]:
@@ -110,7 +88,7 @@ def _texts(part: object) -> Iterator[str]:
         case Convergence():
             if part.energy:
                 yield f"energy: {_mixing(part.energy)}"
-            yield f"{part.quantities} predicted probabilities, median: {_mixing(part.median)}"
+            yield f"{part.quantities} predictions, median: {_mixing(part.median)}"
         case Temperatures():
             for kind in ("kinetic", "configurational"):
                 for group, t in getattr(part, kind).items():
@@ -126,12 +104,18 @@ def _texts(part: object) -> Iterator[str]:
             yield _extremes(part)
 
 
-def _mixing(found: dict[str, float | None]) -> str:
-    shown = {name: "undefined" if v is None else f"{v:.3g}" for name, v in found.items()}
+def _mixing(found: dict[str, Number]) -> str:
+    shown = {name: _spelt(value) for name, value in found.items()}
     return (
         f"R-hat {shown['r_hat']}, effective sample size {shown['ess_bulk']} "
         f"(tails {shown['ess_tail']})"
     )
+
+
+def _spelt(number: Number) -> str:
+    if isinstance(number, str):
+        return number
+    return "undefined" if number is None else f"{number:.3g}"
 
 
 def _warmth(t: GroupTemperature) -> str:

@@ -6,21 +6,23 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from pxsgmcmc.metrics import METRICS
+from pxsgmcmc.cli.opened import Directory, ProblemName, opened
+from pxsgmcmc.cli.outputs import check_folder_target
+from pxsgmcmc.metrics import title_of
 from pxsgmcmc.results import Results, Split
-
-SHOWN = ("err", "nll", "ece", "brier", "amb", "epistemic")
 
 
 def evaluate_run(
-    directory: Annotated[str, tyro.conf.arg(metavar="DIR")],
-    logits: Annotated[str | None, tyro.conf.arg(metavar="FOLDER")] = None,
+    directory: Directory,
+    outputs: Annotated[str | None, tyro.conf.arg(metavar="FOLDER")] = None,
+    skip: int = 0,
+    problem: ProblemName = None,
     settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
 ) -> None:
     """Measure a run on test rows, shifts, corruptions and out-of-distribution pairs.
 
     pxsgmcmc evaluate runs/mine
-    pxsgmcmc evaluate runs/mine --logits runs/mine-logits
+    pxsgmcmc evaluate runs/mine --skip 10
     pxsgmcmc evaluate runs/mine --evaluate.shifts '["digits-shift"]' --evaluate.corruptions true
 
     Which sets is said in the [evaluate] section of the run's configuration; its settings can be
@@ -28,13 +30,19 @@ def evaluate_run(
 
     Args:
       directory: of the run; several chains are taken together.
-      logits: keep the logits of every draw in this folder, one for each run. When the run has
-        gained draws, only those are evaluated.
+      outputs: keep what every draw says in this folder, one for each run. When the run has gained
+        draws, only those are evaluated.
+      skip: leave out so many draws at the start of each chain.
+      problem: for a run made from Python, the function that returns its problem.
       settings: flags over [evaluate].
     """
-    from pxsgmcmc.evaluation.evaluate import evaluate
+    from pxsgmcmc.config.evaluate_options import options_of
 
-    results = evaluate(directory, logits=logits, settings=settings, progress=True)
+    if outputs is not None:
+        check_folder_target(outputs, "--outputs", may_exist=True)
+    run = opened(directory, problem, skip, settings)
+    options = options_of(run, settings)
+    results = run.evaluate(options, outputs=outputs, progress=True)
     console = Console(markup=False, highlight=False)
     subject = results.subject
     console.print(
@@ -45,17 +53,22 @@ def evaluate_run(
     console.print(_table(results))
     if results.out_of_distribution:
         console.print(_detections(results))
+    if results.verdict is not None and results.verdict.healthy is False:
+        console.print(results.verdict.headline, soft_wrap=True)
+        for warning in results.verdict.warnings:
+            console.print(f"  {warning}", soft_wrap=True)
     console.print(f"all of it in {directory}/results.json", soft_wrap=True)
 
 
 def _table(results: Results) -> Table:
-    table = Table("", "rows", *(METRICS[name].title for name in SHOWN), box=None)
+    shown = results.headline
+    table = Table("", "rows", *map(title_of, shown), box=None)
     for column in table.columns[1:]:
         column.justify = "right"
 
     def add(name: str, split: Split | None) -> None:
         if split is not None:
-            values = (f"{split.metrics[metric]:.4f}" for metric in SHOWN)
+            values = (_number(split.metrics.get(metric)) for metric in shown)
             table.add_row(name, f"{split.rows:,}", *values)
 
     add("test", results.test)
@@ -69,11 +82,17 @@ def _table(results: Results) -> Table:
     return table
 
 
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if abs(value) < 100.0 else f"{value:.5g}"
+
+
 def _detections(results: Results) -> Table:
     """The table of out-of-distribution pairs, test rows being the positives."""
     columns = {"auroc": "AUROC", "tnr95_inside": "TNR95", "tnr99_inside": "TNR99"}
     columns["aupr_inside"] = "AUPR"
-    table = Table("told from test rows by entropy", *columns.values(), box=None)
+    table = Table("told from test rows by uncertainty", *columns.values(), box=None)
     for column in table.columns[1:]:
         column.justify = "right"
     for name, found in results.out_of_distribution.items():

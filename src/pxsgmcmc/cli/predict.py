@@ -1,125 +1,108 @@
 """The command `pxsgmcmc predict`: what a run says about new inputs."""
 
 import os
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import tyro
 
+from pxsgmcmc.cli.opened import Directory, ProblemName, opened
+from pxsgmcmc.cli.outputs import check_target, writing_output
 from pxsgmcmc.errors import UserError, check_count
 
 if TYPE_CHECKING:
-    from pxsgmcmc.predict import Predictive
+    from pxsgmcmc.problem import Problem
 
 
 def predict_file(
-    directory: Annotated[str, tyro.conf.arg(metavar="DIR")],
+    directory: Directory,
     inputs: Annotated[str, tyro.conf.arg(metavar="INPUT.npy")],
     out: Annotated[str | None, tyro.conf.arg(metavar="OUT.npy", aliases=["-o"])] = None,
     force: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    skip: int = 0,
+    problem: ProblemName = None,
     batch_size: int = 500,
 ) -> None:
-    """Predict the classes of new inputs, averaged over all draws of a run.
+    """Predict new inputs, averaged over all draws of a run.
 
     pxsgmcmc predict runs/mine new.npy -o probabilities.npy
-    pxsgmcmc predict runs/mine new.npy -o all.npz
+    pxsgmcmc predict runs/mine new.npy -o all.npz --skip 10
 
-    Inputs are as the data set stores them: uint8 images (rows, height, width, channels), or floats
-    on the same scale, 0 to 255; features as they are. They are normalised as in training. OUT.npy
-    gets the probabilities (rows, classes); OUT.npz these and, in nats, the entropy of each row and
-    its two parts: aleatoric, which every draw finds, and epistemic, which they disagree about.
+    Inputs are as the training data are stored, and are prepared in the same way: uint8 images
+    (rows, height, width, channels), or floats on the same scale, 0 to 255; features as they are.
+    For classes, OUT.npy gets the probabilities (rows, classes); OUT.npz these and, in nats, the
+    entropy of each row and its two parts: aleatoric, which every draw finds, and epistemic, which
+    they disagree about. For numbers, OUT.npy gets the mean (rows, targets); OUT.npz this, the
+    standard deviation, the two parts of the variance and the quantiles 5, 25, 50, 75 and 95 %.
 
     Args:
       directory: of the run.
       inputs: the file to read; it is mapped, and may be larger than memory.
       out: the file to write, .npy or .npz.
       force: replace it if it is there.
+      skip: leave out so many draws at the start of each chain.
+      problem: for a run made from Python, the function that returns its problem.
       batch_size: inputs at a time.
     """
     check_count("batch_size", batch_size, at_least=1)
-    target = _target(out, force)
-    x = _mapped(Path(inputs))
-    from pxsgmcmc.evaluation.inputs import check_inputs
-    from pxsgmcmc.evaluation.load import open_experiment
-    from pxsgmcmc.evaluation.progress import work_for
-
-    run = open_experiment(directory)
-    check_inputs(x, run.experiment, inputs)
-    with closing(work_for(f"predict {directory}", progress=True)) as work:
-        count = run.subject.draws
-        found = run.predict(
-            x,
-            batch_size=batch_size,
-            report=lambda done: work.tell(done / count, f"draw {done}/{count}"),
-        )
-    with _replacing(target) as file:
-        if target.suffix == ".npy":
-            np.save(file, found.probabilities, allow_pickle=False)
-        else:
-            np.savez(
-                file,
-                allow_pickle=False,
-                probabilities=found.probabilities,
-                entropy=found.entropy,
-                aleatoric=found.aleatoric,
-                epistemic=found.epistemic,
-            )
-    print(_summary(target, found, run.subject.method, run.experiment.dataset.classes))
-
-
-def _summary(target: Path, found: "Predictive", method: str, classes: tuple[str, ...]) -> str:
-    rows = len(found.probabilities)
-    chosen = np.bincount(found.probabilities.argmax(axis=1), minlength=len(classes))
-    return (
-        f"{target}: probabilities of {len(classes)} classes for {rows} inputs, from {found.draws} "
-        f"draws of {method}\n"
-        f"entropy {found.entropy.mean():.3g} nats on average, {found.epistemic.mean():.3g} of it "
-        f"disagreement among draws; most often {classes[chosen.argmax()]!r} ({chosen.max()} inputs)"
-    )
-
-
-def _target(out: str | None, force: bool) -> Path:
     if out is None:
         raise UserError("`-o` must name the file to write, as in -o probabilities.npy.")
-    target = Path(out)
-    if target.suffix not in (".npy", ".npz"):
-        raise UserError(f"`-o` must name a file ending in .npy or .npz, got {out!r}.")
-    if not target.parent.is_dir():
-        raise UserError(f"`-o` must name a file in a folder that is there, got {out!r}.")
-    if target.is_dir() or (target.exists() and not force):
-        raise UserError(f"`{target}` is there already: name another file, or give --force.")
-    return target
+    target = check_target(out, force=force, endings=(".npy", ".npz"), example="probabilities.npy")
+    x = _mapped(Path(inputs))
+    run = opened(directory, problem, skip)
+    predicted = run.predict(x, batch_size=batch_size, progress=True)
+    arrays = _arrays(predicted)
+    with writing_output(target, force=force) as file:
+        if target.suffix == ".npy":
+            np.save(file, next(iter(arrays.values())), allow_pickle=False)
+        else:
+            np.savez(file, allow_pickle=False, **arrays)
+    print(_summary(target, predicted, len(x), run.need_problem("predict"), run.summary))
+
+
+def _arrays(predicted: Any) -> dict[str, np.ndarray]:
+    """What is written, the most important first."""
+    if hasattr(predicted, "probabilities"):
+        names = ("probabilities", "entropy", "aleatoric", "epistemic")
+        return {name: getattr(predicted, name) for name in names}
+    if hasattr(predicted, "quantile"):
+        names = ("mean", "std", "aleatoric", "epistemic")
+        levels = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+        return {
+            **{name: getattr(predicted, name) for name in names},
+            "quantiles": predicted.quantile(levels),
+            "levels": levels,
+        }
+    return {"mean": predicted.mean, "std": predicted.std}
+
+
+def _summary(target: Path, predicted: Any, rows: int, problem: "Problem", run: str) -> str:
+    first = f"{target}: {rows} inputs, from {run}"
+    if hasattr(predicted, "probabilities"):
+        chosen = np.bincount(predicted.probabilities.argmax(axis=1), minlength=problem.targets)
+        often = f"{problem.names[chosen.argmax()]!r} ({chosen.max()} inputs)"
+        return (
+            f"{first}\nentropy {predicted.entropy.mean():.3g} nats on average, "
+            f"{predicted.epistemic.mean():.3g} of it disagreement among draws; most often {often}"
+        )
+    return f"{first}\nstandard deviation {predicted.std.mean():.3g} on average"
 
 
 def _mapped(path: Path) -> np.ndarray:
     """The array in an npy file, mapped; nothing in it is executed."""
-    try:
-        return np.lib.format.open_memmap(path, mode="r")
-    except FileNotFoundError:
-        raise UserError(f"There is no file `{path}`.") from None
-    except OSError as error:
-        raise UserError(f"`{path}` cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        raise UserError(
-            f"`{path}` must be an npy file of numbers, as `numpy.save` writes: {error}."
-        ) from None
+    from pxsgmcmc.data.user_files import map_npy
 
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name when it is whole."""
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    if not os.path.lexists(path):
+        raise UserError(f"There is no file `{path}`.")
+    if not path.is_file():  # a pipe would be waited for, and a device may have no end
+        reason = "Is a directory" if path.is_dir() else "it is not a regular file"
+        raise UserError(f"`{path}` cannot be read: {reason}.")
     try:
-        with open(part, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target)
-    except OSError as error:
-        raise UserError(f"`{target}` could not be written: {error.strerror}.") from error
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+        x = map_npy(path)
+        if x.dtype.kind not in "biuf" or not x.ndim:
+            raise UserError(f"`{path}` holds {x.dtype} of shape {x.shape}.")
+    except UserError as error:
+        message = f"`inputs` must be an npy file of numbers, a row for each input: {error}"
+        raise UserError(message) from error
+    return x

@@ -6,25 +6,32 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
+from msgspec.structs import replace
 
 from pxsgmcmc.cli.configs import load_config
-from pxsgmcmc.cli.parallel import run_chains
-from pxsgmcmc.config import Config, parse_config, read_config, started_from_python
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.cli.outputs import check_folder_target
+from pxsgmcmc.cli.surroundings import check_devices, check_single_precision
+from pxsgmcmc.config import Config, parse_config, started_from_python
+from pxsgmcmc.errors import UserError, check_count
+from pxsgmcmc.results import Verdict
 from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folders
+from pxsgmcmc.store.opening import check_free
 
 BEFORE = "Interrupted before the run began\n"
+_STOPPED = 128 + signal.SIGTERM
+_WORDS = {0: "done", 2: "input", 3: "diverged", 4: "damaged", 5: "locked"}
 
 
 def run(
     config: Annotated[str, tyro.conf.arg(metavar="CONFIG")],
     out: Annotated[str | None, tyro.conf.arg(metavar="DIR")] = None,
     resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    accept_changes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
 ) -> int:
     """Run a configuration: sample, keep draws, survive.
@@ -34,13 +41,15 @@ def run(
     pxsgmcmc run my.toml --chain.draws 10 --sampler.temperature 0.1 --chains 4
 
     Any setting of the configuration can be given as --section.key value; `pxsgmcmc config check`
-    prints them all. Ctrl-C or SIGTERM stops after the current chunk with everything saved, and
-    `pxsgmcmc resume` goes on as if nothing had happened.
+    prints them all. Ctrl-C, SIGTERM or a closed terminal stops after the current chunk with
+    everything saved, and `pxsgmcmc resume` goes on as if nothing had happened.
 
     Args:
       config: a TOML file, or the name of a bundled configuration.
       out: run directory to make; runs/NAME if not given.
       resume: go on with the run in it, if there is one.
+      accept_changes: with --resume, go on although what decides the draws (data, settings, JAX's
+        random numbers) is not as the run began; that is written into its manifest.
       settings: flags over the configuration.
     """
     chosen = load_config(config, settings)
@@ -50,46 +59,65 @@ def run(
             f"`{folder}` already holds a run: go on with --resume, or choose another directory "
             "with --out."
         )
+    check_folder_target(str(folder), "--out", may_exist=True)
+    if chosen.chains == 1 and folder.is_dir() and not (folder / MANIFEST).exists():
+        check_free(folder)  # before long work, not after
     if chosen.chains > 1:
-        return _many(chosen, folder, resume)
-    return run_one(chosen, folder, resume=resume)
+        return _run_chains(chosen, folder, resume=resume, accept_changes=accept_changes)
+    return _run_one(chosen, folder, resume=resume, accept_changes=accept_changes)
 
 
-def resume(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> int:
-    """Go on with a run that was stopped, killed or lost its machine.
+def resume(
+    directory: Annotated[str, tyro.conf.arg(metavar="DIR")],
+    draws: int | None = None,
+    accept_changes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+) -> int:
+    """Go on with a run that was stopped, killed or lost its machine; or make it longer.
 
     pxsgmcmc resume runs/mine
+    pxsgmcmc resume runs/mine --draws 40
 
     The draws are those the run would have made without the stop, bit for bit.
 
     Args:
       directory: of the run, as given to `pxsgmcmc run --out`.
+      draws: how many draws each chain is to have in the end; a run that is done goes on to them.
+      accept_changes: go on although what decides the draws (data, JAX's random numbers) is not as
+        the run began; that is written into its manifest.
     """
+    from pxsgmcmc.jobs.chains import with_asked_draws
     from pxsgmcmc.store import open_run
+    from pxsgmcmc.store.chains import is_several, read_chains_config
 
     folder = Path(directory)
-    if chain_folders(folder):
-        return _many(read_config(folder / CONFIG), folder, resume=True)
-    stored = open_run(folder)
-    if started_from_python(stored.config):
+    several = is_several(folder)
+    text = read_chains_config(folder) if several else open_run(folder).config
+    if started_from_python(text):
         raise UserError(
             f"`{folder}` was started from Python: go on with `sample(..., out={str(folder)!r}, "
             "resume=True)` and the same arguments."
         )
-    config = parse_config(stored.config, name=f"{folder}/config.toml")
-    if stored.status == "done":
+    config = with_asked_draws(parse_config(text, name=f"{folder}/{CONFIG}"), folder)
+    if draws is not None:
+        check_count("draws", draws, at_least=1)
+        config = replace(config, chain=replace(config.chain, draws=draws))
+    if several:
+        return _run_chains(config, folder, resume=True, accept_changes=accept_changes)
+    stored = open_run(folder)
+    if stored.status == "done" and config.chain.draws == len(stored.draws):
         print(f"{folder} is done, with {len(stored.draws)} draws")
         return 0
-    return run_one(config, folder, chain=stored.manifest["origin"]["chain"], resume=True)
+    chain = stored.manifest["origin"].get("chain", 0)
+    return _run_one(config, folder, chain=chain, resume=True, accept_changes=accept_changes)
 
 
-def run_one(
+def _run_one(
     config: Config,
     folder: Path,
     *,
     chain: int = 0,
     resume: bool = False,
-    progress: bool | Literal["plain"] = True,
+    accept_changes: bool = False,
 ) -> int:
     """Run one chain in this process and say how it ended; returns the exit code."""
     if "jax" not in sys.modules:  # it reads this when it starts
@@ -97,19 +125,23 @@ def run_one(
     go_on = f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}"
     begun = f"Interrupted; {go_on}\n"
     with _ended_by_signals(lambda: begun if (folder / MANIFEST).exists() else BEFORE):
-        from pxsgmcmc.experiment import run_chain
+        from pxsgmcmc.config.run_config import run_config
 
-        samples = run_chain(config, folder, chain=chain, resume=resume, progress=progress)
-    if samples.stopped_by is not None:
-        print(f"Stopped with {len(samples)} of {config.chain.draws} draws kept; {go_on}")
-        return 128 + samples.stopped_by
-    print(f"{len(samples)} draws in {folder}")
+        check_devices()
+        check_single_precision()
+        made = run_config(config, folder, chain=chain, resume=resume, accept_changes=accept_changes)
+    if made.stopped_by is not None:
+        print(f"Stopped with {len(made)} of {config.chain.draws} draws kept; {go_on}")
+        return 128 + made.stopped_by
+    print(f"{made.summary}; {made.verdict.headline}")
+    for warning in made.verdict.warnings:
+        print(f"  {warning}")
     return 0
 
 
 @contextmanager
 def _ended_by_signals(message: Callable[[], str]) -> Iterator[None]:
-    """Let SIGTERM and Ctrl-C end the process at once while the chain does not listen itself.
+    """Let signals end the process at once while the chain does not listen itself.
 
     An exception raised by a handler can be lost: a library that is being imported, or code called
     from C, may swallow it, and the run would go on. Nothing is lost by leaving on the spot: the
@@ -123,7 +155,13 @@ def _ended_by_signals(message: Callable[[], str]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, leave) for number in (signal.SIGINT, signal.SIGTERM)}
+    # The names in `chain.graceful_stop`, which cannot be imported yet: JAX would come with it.
+    numbers = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+    before = {
+        number: signal.signal(number, leave)
+        for number in numbers
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN  # as under nohup
+    }
     try:
         yield
     finally:
@@ -131,9 +169,51 @@ def _ended_by_signals(message: Callable[[], str]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _many(config: Config, folder: Path, resume: bool) -> int:
-    done = run_chains(config, folder, resume=resume)
-    print(f"{config.chains} chains in {folder}: {done.summary}")
-    if done.code >= 128:
+def _run_chains(config: Config, folder: Path, *, resume: bool, accept_changes: bool = False) -> int:
+    """Run several chains, each in a process of its own, and say how they ended."""
+    from pxsgmcmc.jobs import Ended, Job, Local
+    from pxsgmcmc.jobs.chains import chain_jobs
+    from pxsgmcmc.jobs.display import Display
+
+    jobs = chain_jobs(config, folder, resume=resume, accept_changes=accept_changes)
+    codes = dict[Job, int]()
+
+    def on_end(job: Job, ended: Ended) -> str | None:
+        codes[job] = ended.code
+        if 0 <= ended.code < 128:
+            return f"{job.label}: {ended.sentence or ended.errors}" if ended.code else None
+        return None
+
+    with closing(Display(folder.name, jobs, on_end)) as display:
+        codes |= {job: _STOPPED if job in display.todo else 0 for job in jobs}  # until they end
+        stopped_by = Local(at_once=len(jobs)).run(display.todo, display)
+    summary, code = _summed_up(list(codes.values()), stopped_by)
+    verdict = _verdict_on(folder) if not code else None
+    print(
+        f"{len(jobs)} chains in {folder}: {summary}" + (f"; {verdict.headline}" if verdict else "")
+    )
+    for warning in verdict.warnings if verdict else []:
+        print(f"  {warning}")
+    if code >= 128:
         print(f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}")
-    return done.code
+    return code
+
+
+def _verdict_on(folder: Path) -> Verdict:
+    """Over all chains together, R-hat between them included."""
+    from pxsgmcmc.run import Run
+    from pxsgmcmc.store import open_run
+
+    return Run(
+        [open_run(place) for place in chain_folders(folder)], None, None, path=folder
+    ).verdict
+
+
+def _summed_up(codes: list[int], stopped_by: int | None) -> tuple[str, int]:
+    """How chains ended, and the exit code: one that failed counts most, then one stopped."""
+    words = [_WORDS.get(code, "stopped" if code >= 128 else "died") for code in codes]
+    summary = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+    if stopped_by is not None:
+        return summary, 128 + stopped_by
+    failures = [code if code > 0 else 1 for code in codes if code and code < 128]
+    return summary, max(failures or codes)

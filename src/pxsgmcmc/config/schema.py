@@ -3,27 +3,17 @@
 # pyright: reportGeneralTypeIssues=false
 # (It does not know that a struct inherits `frozen`.)
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Any, Literal
 
 import msgspec
 
-# Upper bounds keep out infinity and numbers that no counter here can hold.
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
-Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
-UpTo1000: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000)]
-Above: TypeAlias = Annotated[float, msgspec.Meta(gt=0.0, le=1e12)]
-AtLeast0: TypeAlias = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
-Fraction: TypeAlias = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
-UpTo1: TypeAlias = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
-Below1: TypeAlias = Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)]
-
-
-class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What all sections have in common: nothing may be misspelt, nothing changes."""
+from pxsgmcmc.config.model_sections import AnyLikelihood, AnyModel
+from pxsgmcmc.config.sampler_sections import AnySampler
+from pxsgmcmc.config.section import Above, AtLeast0, Count, Fraction, Positive, Section, UpTo1000
 
 
 class Data(Section):
-    """Which data.
+    """Which data: a set by name, or files of your own.
 
     Attributes:
       name: as in `pxsgmcmc data list`.
@@ -32,45 +22,36 @@ class Data(Section):
       augment: random crops and flips, for images.
       pad: pixels around a crop.
       flip: whether to mirror.
+      train: your own training data, as in { x = "X.npy", y = "y.npy" }; .npy, .npz, .csv, .parquet,
+        where y may name a column of the table.
+      validation: files likewise, or a fraction of the training rows.
+      test: files likewise.
+      shifts: name -> files likewise.
+      out_of_distribution: name -> files of inputs alone.
+      task: "classification" or "regression"; found out from the targets if not given.
+      labels: "codes" from 0 on, or "names".
+      standardise: "features", "targets", "both" or "none"; features, and targets of a regression,
+        if not given.
+      header: whether CSV files have one; found out if not given.
+      folder: where the paths of files start; the folder of the configuration if not given.
     """
 
-    name: str
+    name: str | None = None
     root: str | None = None
     limit: Positive | None = None
     augment: bool = False
     pad: Count = 4
     flip: bool = True
-
-
-class ResNetFRN(Section, tag="resnet_frn", tag_field="name"):
-    """A residual network with filter response normalisation and swish."""
-
-    depth: Positive = 20
-    width: Positive = 16
-    head_init: Literal["lecun", "he"] = "lecun"
-
-
-class MLP(Section, tag="mlp", tag_field="name"):
-    """Dense layers."""
-
-    widths: tuple[Positive, ...] = (64, 64)
-    activation: Literal["swish", "relu", "gelu", "tanh"] = "swish"
-
-
-class CNN(Section, tag="cnn", tag_field="name"):
-    """A few convolutions and a dense layer."""
-
-    widths: tuple[Positive, ...] = (16, 32)
-    activation: Literal["swish", "relu", "gelu", "tanh"] = "swish"
-
-
-class ViT(Section, tag="vit", tag_field="name"):
-    """A small vision transformer."""
-
-    patch: Positive = 2
-    width: Positive = 32
-    depth: Positive = 2
-    heads: Positive = 4
+    train: dict[str, Any] | None = None
+    validation: dict[str, Any] | Fraction | None = None
+    test: dict[str, Any] | None = None
+    shifts: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    out_of_distribution: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    task: Literal["classification", "regression"] | None = None
+    labels: Literal["codes", "names"] | None = None
+    standardise: Literal["features", "targets", "both", "none"] | None = None
+    header: bool | None = None
+    folder: str | None = None
 
 
 class Expansion(Section):
@@ -97,135 +78,51 @@ class Prior(Section):
     """Prior on the weights.
 
     Attributes:
-      variance: of the normal around zero.
-      exact: put it on the collapsed weights, so that expansion leaves their posterior as it was.
+      family: of the distribution around zero.
+      variance: of a normal.
+      scale: of a Laplace or Student-t distribution.
+      freedom: degrees of freedom of a Student-t distribution.
+      on_weights: put it on the collapsed weights, so that expansion leaves their posterior as it
+        was.
       factor_variance: of the normal on the factors; 0 for none.
       factors_at: where that normal is centred.
     """
 
+    family: Literal["normal", "laplace", "student_t"] = "normal"
     variance: Above = 1.0
-    exact: bool = False
+    scale: Above = 1.0
+    freedom: Above = 4.0
+    on_weights: bool = False
     factor_variance: AtLeast0 = 0.5
     factors_at: Literal["zero", "identity"] = "zero"
-
-
-class Cyclical(Section, tag="cyclical", tag_field="kind"):
-    """A cosine from `peak` down, again every `period` steps (by default, a cycle of the chain)."""
-
-    peak: Above
-    period: Positive | None = None
-    lowest: AtLeast0 = 0.0
-
-
-class Groups(Section):
-    """One number for the base parameters, one for the factors."""
-
-    base: AtLeast0
-    factors: AtLeast0
-
-
-class SGLD(Section, tag="sgld", tag_field="name"):
-    """Stochastic gradient Langevin dynamics."""
-
-    step_size: Above | Cyclical
-    temperature: AtLeast0 = 1.0
-    noise: AtLeast0 | Groups = 1.0
-
-
-class PSGLD(Section, tag="psgld", tag_field="name"):
-    """SGLD with RMSProp's preconditioner."""
-
-    step_size: Above | Cyclical
-    temperature: AtLeast0 = 1.0
-    decay: UpTo1 = 0.99
-    epsilon: Above = 1e-8
-    noise: AtLeast0 | Groups = 1.0
-
-
-class SGHMC(Section, tag="sghmc", tag_field="name"):
-    """Stochastic gradient Hamiltonian Monte Carlo."""
-
-    step_size: Above | Cyclical
-    friction: AtLeast0 | Groups
-    temperature: AtLeast0 = 1.0
-    noise: AtLeast0 | Groups = 1.0
-
-
-class SGNHT(Section, tag="sgnht", tag_field="name"):
-    """Stochastic gradient Nosé-Hoover thermostat."""
-
-    step_size: Above | Cyclical
-    friction: AtLeast0 | Groups
-    temperature: AtLeast0 = 1.0
-    noise: AtLeast0 | Groups = 1.0
-
-
-class SGRHMC(Section, tag="sgrhmc", tag_field="name"):
-    """SGHMC with RMSProp's metric."""
-
-    step_size: Above | Cyclical
-    friction: AtLeast0 | Groups
-    temperature: AtLeast0 = 1.0
-    decay: UpTo1 = 0.99
-    epsilon: Above = 1e-8
-    noise: AtLeast0 | Groups = 1.0
-
-
-class HMC(Section, tag="hmc", tag_field="name"):
-    """Hamiltonian Monte Carlo; needs `batch_size` equal to the number of data."""
-
-    step_size: Above | Cyclical
-    leapfrog_steps: Positive
-    temperature: AtLeast0 = 1.0
-    metropolis: bool = True
-
-
-class GGMC(Section, tag="ggmc", tag_field="name"):
-    """OBABO with a Metropolis test per window."""
-
-    step_size: Above | Cyclical
-    friction: AtLeast0 | Groups
-    window: Positive = 1
-    temperature: AtLeast0 = 1.0
-
-
-class SGD(Section, tag="sgd", tag_field="name"):
-    """Gradient descent with momentum."""
-
-    step_size: Above | Cyclical
-    momentum: Below1 = 0.0
-
-
-AnySampler: TypeAlias = SGLD | PSGLD | SGHMC | SGNHT | SGRHMC | HMC | GGMC | SGD
-AnyModel: TypeAlias = ResNetFRN | MLP | CNN | ViT
 
 
 class Chain(Section):
     """How long, how often, and what to do when things go wrong; see `pxsgmcmc.sample`.
 
     Attributes:
-      draws: how many to keep.
-      steps: of a cycle; with one draw a cycle, between draws.
+      draws: how many to keep of each chain.
+      cycle_length: steps of a cycle; with one draw a cycle, between draws.
       batch_size: rows a step sees.
       burn_in: steps before the first cycle.
       draws_per_cycle: from the end of each cycle.
-      every: steps between draws of one cycle.
-      start: "random", a run directory (its last draw), RUN:NUMBER, or a safetensors file.
-      executor: how steps are run.
-      chunk_seconds: between looks at the device.
-      checkpoint_seconds: between saved states.
-      on_divergence: what to do about it.
+      thinning: steps between draws of one cycle.
+      start: "random"; "map" for a warm start of each chain, see `pxsgmcmc.warm_start`; a run
+        directory (its last draw), RUN:NUMBER, or a safetensors file.
+      executor: how steps are run: "loop" or "scan"; the faster one if "auto".
+      chunk_seconds: seconds that the device works between looks at it.
+      checkpoint_seconds: seconds between saved states; after a crash at most this is repeated.
+      on_divergence: "stop", or "retry" from the last saved state with half the step size.
       retries: how often.
-      keep_data: where.
-      tensorboard: folder for event files.
+      keep_data: on the "device", or on the "host" when they do not fit there.
     """
 
     draws: Positive
-    steps: Positive
+    cycle_length: Positive
     batch_size: Positive
     burn_in: Count = 0
     draws_per_cycle: Positive = 1
-    every: Positive | None = None
+    thinning: Positive | None = None
     start: str = "random"
     executor: Literal["auto", "loop", "scan"] = "auto"
     chunk_seconds: Above = 1.0
@@ -233,7 +130,6 @@ class Chain(Section):
     on_divergence: Literal["stop", "retry"] = "stop"
     retries: Count = 3
     keep_data: Literal["auto", "device", "host"] = "auto"
-    tensorboard: str | None = None
 
 
 class Evaluate(Section):
@@ -266,24 +162,45 @@ class Evaluate(Section):
     root: str | None = None
 
 
+class Measured(Section):
+    """What a run found out itself where its configuration said "auto"; written by the run.
+
+    Attributes:
+      settings: which ones.
+      by: how, and what is predicted of them.
+    """
+
+    settings: tuple[str, ...]
+    by: str
+
+
 class Config(Section):
     """A whole run.
 
     Attributes:
+      problem: your own network and data, as "my_module:make_problem": a function of no arguments
+        that returns a `px.Problem` with `init`. It takes the place of [data], [model] and
+        [likelihood].
+      problem_folder: where its module is; the folder of the configuration if not given.
       seed: of everything random.
       chains: independent chains, each a process of its own.
       threads: of XLA for each chain on a CPU; unless given, 2 for one chain, 1 each for several,
         which then do most together. The last bits of a draw depend on it, so it is not taken from
         the machine; more than two pay off for large networks on many cores.
+      measured: which settings were "auto", and what was measured for them; not for you to write.
     """
 
-    data: Data
-    model: AnyModel
     sampler: AnySampler
     chain: Chain
+    problem: str | None = None
+    problem_folder: str | None = None
+    data: Data | None = None
+    model: AnyModel | None = None
+    likelihood: AnyLikelihood | None = None
     expansion: Expansion = Expansion()
     prior: Prior = Prior()
     evaluate: Evaluate = Evaluate()
+    measured: Measured | None = None
     seed: Count = 0
     chains: UpTo1000 = 1
     threads: UpTo1000 | None = None  # a number once the configuration is read

@@ -1,16 +1,17 @@
 """TOML text <-> configuration, with errors of one sentence that name the setting."""
 
-import difflib
+import os
 import re
+import stat
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from pxsgmcmc.config.schema import Config
+from pxsgmcmc.config.schema import Config, Evaluate
 from pxsgmcmc.config.together import check_together
-from pxsgmcmc.errors import UserError, one_line
+from pxsgmcmc.errors import UserError, did_you_mean, one_line
 
 _WORDS = {
     "`int`": "a whole number",
@@ -21,25 +22,49 @@ _WORDS = {
     "`array`": "a list",
     "`null`": "nothing",
 }
+_MOST_CHARACTERS = 1 << 18
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{32}}")
 
 
 def read_config(path: str | Path, overrides: list[str] | None = None) -> Config:
     """The configuration in a file, with `--section.key value` pairs over it."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _read_text(path)
     except FileNotFoundError:
         raise UserError(f"There is no configuration file {str(path)!r}.") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UserError(f"{str(path)!r} cannot be read: {reason}.") from None
-    return parse_config(text, overrides, name=str(path))
+    return parse_config(text, overrides, name=str(path), folder=path.parent)
 
 
-def parse_config(text: str, overrides: list[str] | None = None, name: str = "config") -> Config:
-    """The configuration in `text`; `name` says in errors where it came from."""
+def _read_text(path: Path) -> str:
+    """The text of a regular file; no pipe is waited for, and nothing endless is read."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UserError(f"{str(path)!r} must be a regular file to be read as a configuration.")
+        return file.read(_MOST_CHARACTERS + 1).decode("utf-8")
+
+
+def parse_config(
+    text: str,
+    overrides: list[str] | None = None,
+    name: str = "config",
+    folder: Path | None = None,
+) -> Config:
+    """The configuration in `text`.
+
+    Args:
+      text: TOML.
+      overrides: `--section.key value` pairs over it.
+      name: says in errors where it came from.
+      folder: where files and modules that it names are looked for, unless it says itself.
+    """
     try:
-        tables = tomllib.loads(text)
+        tables = _loads(text)
     except RecursionError:
         raise UserError(f"{name!r} is not TOML: it is nested too deeply.") from None
     except ValueError as error:  # also of integers with thousands of digits
@@ -52,7 +77,42 @@ def parse_config(text: str, overrides: list[str] | None = None, name: str = "con
         raise UserError(_sentence(str(error), tables)) from None
     if config.threads is None:
         config = msgspec.structs.replace(config, threads=2 if config.chains == 1 else 1)
-    return check_together(config)
+    return check_together(_with_folder(config, (folder or Path()).resolve()))
+
+
+def _loads(text: str) -> dict[str, Any]:
+    """The tables in a text; ValueError for what is no TOML, or would take long to read.
+
+    The time that `tomllib` takes grows with the square of the number of parts of a dotted key.
+    """
+    if len(text) > _MOST_CHARACTERS:
+        raise ValueError(f"it has more than {_MOST_CHARACTERS:,} characters")
+    if _LONG_KEY.search(text):
+        raise ValueError("it has a dotted key of more than 32 parts")
+    return tomllib.loads(text)
+
+
+def _with_folder(config: Config, folder: Path) -> Config:
+    """Where files are, written out: a run directory is read from anywhere."""
+    replace = msgspec.structs.replace
+    if config.problem is not None and config.problem_folder is None:
+        config = replace(config, problem_folder=str(folder))
+    data = config.data
+    if data is not None and data.train is not None and data.folder is None:
+        config = replace(config, data=replace(data, folder=str(folder)))
+    return config
+
+
+def parse_evaluate(overrides: list[str]) -> Evaluate:
+    """The [evaluate] section that flags alone make, for a run without a configuration."""
+    tables: dict[str, Any] = {}
+    for key, value in _pairs(overrides):
+        _put(tables, key, value)
+    try:
+        return msgspec.convert(tables.get("evaluate", {}), Evaluate, strict=True)
+    except msgspec.ValidationError as error:
+        message = str(error).replace("`$", "`$.evaluate")
+        raise UserError(_sentence(message, tables)) from None
 
 
 def started_from_python(text: str) -> bool:
@@ -62,13 +122,21 @@ def started_from_python(text: str) -> bool:
 
 def write_config(config: Config) -> str:
     """The configuration as TOML in which every setting is spelt out; none that are not set."""
-    tables = msgspec.to_builtins(config)
+    tables = {key: value for key, value in msgspec.to_builtins(config).items() if value is not None}
     lines = [f"{key} = {_value(v)}" for key, v in tables.items() if not isinstance(v, dict)]
     for section, table in tables.items():
         if isinstance(table, dict):
             lines += ["", f"[{section}]"]
-            lines += [f"{key} = {_value(v)}" for key, v in table.items() if v is not None]
+            lines += [
+                f"{_key(key)} = {_value(v)}" for key, v in table.items() if v not in (None, {})
+            ]
     return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    """A key as TOML wants it: bare, or quoted."""
+    bare = name.replace("-", "").replace("_", "")
+    return name if bare.isascii() and bare.isalnum() else _value(name)
 
 
 def _value(value: Any) -> str:
@@ -78,7 +146,7 @@ def _value(value: Any) -> str:
         # A JSON string is a TOML basic string, but for one character.
         return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
     if isinstance(value, dict):
-        inner = ", ".join(f"{key} = {_value(v)}" for key, v in value.items() if v is not None)
+        inner = ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items() if v is not None)
         return f"{{ {inner} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
@@ -104,7 +172,7 @@ def _pairs(tokens: list[str]) -> list[tuple[str, Any]]:
 def _literal(text: str) -> Any:
     """A flag's value as TOML would read it, or else as text."""
     try:
-        tables = tomllib.loads(f"value = {text}")
+        tables = _loads(f"value = {text}")
     except (ValueError, RecursionError):
         return text
     return tables["value"] if len(tables) == 1 else text
@@ -161,9 +229,7 @@ def _line(text: str) -> str:
 
 
 def _unknown(field: str, path: str, tables: dict[str, Any]) -> str:
-    known = _fields(path, tables)
-    close = difflib.get_close_matches(field, known, n=1)
-    hint = f"did you mean `{close[0]}`?" if close else f"known: {', '.join(known)}."
+    hint = did_you_mean(field, _fields(path, tables))
     place = f"[{path}]" if path else "The configuration"
     return _line(f"{place} has no setting {field!r}: `{_join(path, field)}`; {hint}")
 

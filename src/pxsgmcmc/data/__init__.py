@@ -1,16 +1,29 @@
-"""Data sets: embedded ones that need no download, and the official ones of the experiments."""
+"""Data sets: embedded ones that need no download, official ones, and the user's own files."""
 
 from pathlib import Path
 
 from pxsgmcmc.data.cache import cache_folder
+from pxsgmcmc.data.check import encode_labels
 from pxsgmcmc.data.cifar10c import read_condition
 from pxsgmcmc.data.dataset import Dataset, Split
+from pxsgmcmc.data.load_files import load_files
 from pxsgmcmc.data.locate import load_official, locate
 from pxsgmcmc.data.official import OFFICIAL
+from pxsgmcmc.data.standardise import Standardisation
 from pxsgmcmc.data.stored import Stored
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import UserError, did_you_mean
 
-__all__ = ["Dataset", "Split", "cache_folder", "known_sets", "load", "load_corrupted"]
+__all__ = [
+    "Dataset",
+    "Split",
+    "Standardisation",
+    "cache_folder",
+    "encode_labels",
+    "known_sets",
+    "load",
+    "load_corrupted",
+    "load_files",
+]
 
 
 def known_sets() -> tuple[str, ...]:
@@ -47,7 +60,7 @@ def load(name: str, *, root: str | Path | None = None) -> Dataset:
         return load_official(name, root)
     if name in EMBEDDED:
         return load_embedded(name)
-    raise UserError(f"No data set is called {name!r}. Known: {', '.join(known_sets())}.")
+    raise UserError(f"No data set is called {name!r}; {did_you_mean(name, known_sets())}")
 
 
 def load_corrupted(

@@ -17,7 +17,7 @@ from pxsgmcmc.data.dataset import Dataset, Split
 from pxsgmcmc.data.faults import damaged, parsing
 from pxsgmcmc.data.npy import MOST_HEADER, check_images, check_length, parse_header
 from pxsgmcmc.data.stored import Stored
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import UserError, did_you_mean
 
 
 def read_cifar10c(stored: Stored, *, records: int = 10_000) -> Dataset:
@@ -52,8 +52,8 @@ def read_condition(
       classes: number of classes.
     """
     if corruption not in CORRUPTIONS:
-        known = ", ".join(CORRUPTIONS)
-        raise UserError(f"`corruption` must be one of {known}, got {corruption!r}.")
+        hint = did_you_mean(corruption, CORRUPTIONS)
+        raise UserError(f"`corruption` cannot be {corruption!r}; {hint}")
     if severity not in SEVERITIES:
         raise UserError(f"`severity` must be 1, 2, 3, 4 or 5, got {severity!r}.")
     places, name = _places(stored), f"{corruption}.npy"

@@ -1,4 +1,7 @@
-"""Downloading a published file: with progress, resumable, checked before it gets its name."""
+"""Downloading a published file: with progress, resumable, checked before it gets its name.
+
+pooch (1.9.0) begins a download that was cut off from the start, which 2.9 GB do not forgive.
+"""
 
 import http.client
 import os
@@ -12,8 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
 from pxsgmcmc.data.cache import Remote, verify
-from pxsgmcmc.data.faults import damaged, printable
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.data.faults import damaged
+from pxsgmcmc.errors import UserError, printable
 
 BLOCK = 1 << 18
 

@@ -1,4 +1,4 @@
-"""Real images that need no download: they come inside the packages of the extra `data`.
+"""Real data that need no download: they come inside the packages of the extra `data`.
 
 - `digits`: 1,797 handwritten digits, 8 x 8, from scikit-learn; 1,000, 297 and 500 to train,
   validate and test.
@@ -7,18 +7,17 @@
   scikit-learn (two) and scikit-image (four); test only, no labels.
 - `mnist5k`, `mnist5k-14`: the 5,000 MNIST digits at 28 x 28, and averaged to 14 x 14; 4,000, 500
   and 500, all classes equal.
+- `breast_cancer`, `wine`, `diabetes`: tables of measurements, see `tables`.
 - `two-moons`, `sinusoid`: toy data from a formula, see `toys`.
 
 A network trained on `digits` meets a natural shift in `digits-shift`, no digit at all in the two
 photo sets, and the corruptions of `pxsgmcmc.data.corruptions` everywhere. These companions carry
 the normalisation constants of `digits`, because that is how a network trained there sees them.
 
-Which row goes into which split is decided by hashing row numbers, not by a random generator, so no
-version of any library can change it.
+Which row goes into which split is fixed for good, see `split`.
 """
 
 import gzip
-import hashlib
 import importlib.resources
 from collections.abc import Callable, Iterable
 
@@ -27,8 +26,10 @@ import numpy as np
 from pxsgmcmc.data.dataset import Dataset, Split
 from pxsgmcmc.data.extra import need
 from pxsgmcmc.data.fingerprint import fingerprint
+from pxsgmcmc.data.split import fixed_order, split_rows
+from pxsgmcmc.data.tables import breast_cancer, diabetes, wine
 from pxsgmcmc.data.toys import sinusoid, two_moons
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import UserError, did_you_mean
 
 DIGITS = tuple("0123456789")
 DIGITS_MEAN, DIGITS_STD = (0.306,), (0.376,)
@@ -43,7 +44,8 @@ def load_embedded(name: str) -> Dataset:
       ((500, 8, 8, 1), 'uint8')
     """
     if name not in EMBEDDED:
-        raise UserError(f"No embedded data set is called {name!r}. Known: {', '.join(EMBEDDED)}.")
+        hint = did_you_mean(name, EMBEDDED)
+        raise UserError(f"No embedded data set is called {name!r}; {hint}")
     return EMBEDDED[name]()
 
 
@@ -108,7 +110,7 @@ def _photo_patches(name: str, photos: Iterable[np.ndarray]) -> Dataset:
     """Tiles of 16 x 16 pixels averaged to 8 x 8; even sky and shade (sd below 4) are left out."""
     patches = np.concatenate([_grey_tiles(photo) for photo in photos])
     patches = patches[patches.std(axis=(1, 2)) >= 4.0]
-    chosen = patches[_fixed_order(name, len(patches))[:1000]]
+    chosen = patches[fixed_order(name, len(patches))[:1000]]
     splits = {"test": Split(np.rint(chosen).astype(np.uint8)[..., None], None)}
     return Dataset(name, splits, (), DIGITS_MEAN, DIGITS_STD, fingerprint(splits))
 
@@ -148,22 +150,9 @@ def _stratified_splits(
     name: str, images: np.ndarray, labels: np.ndarray, sizes: tuple[int, int, int]
 ) -> dict[str, Split]:
     """Train, validation and test of the given sizes, each class in proportion to within one row."""
-    order = _fixed_order(name, len(labels))
-    place = np.empty(len(labels))  # where a row stands within its class, from 0 to 1
-    for label in np.unique(labels):
-        members = order[labels[order] == label]
-        place[members] = (np.arange(len(members)) + 0.5) / len(members)
-    dealt = order[np.argsort(place[order], kind="stable")]
-    parts = np.split(dealt, np.cumsum(sizes)[:-1])
-    rows = [order[np.isin(order, part)] for part in parts]  # classes mixed again
+    rows = split_rows(name, len(labels), sizes, labels)
     names = ("train", "validation", "test")
     return {split: Split(images[r], labels[r]) for split, r in zip(names, rows, strict=True)}
-
-
-def _fixed_order(name: str, count: int) -> np.ndarray:
-    """Row numbers 0 .. count - 1 sorted by the hash of name and number."""
-    digests = [hashlib.sha256(f"{name} {row}".encode()).digest() for row in range(count)]
-    return np.array(sorted(range(count), key=digests.__getitem__))
 
 
 EMBEDDED: dict[str, Callable[[], Dataset]] = {
@@ -173,6 +162,9 @@ EMBEDDED: dict[str, Callable[[], Dataset]] = {
     "photos-skimage": _photos_skimage,
     "mnist5k": _mnist5k,
     "mnist5k-14": _mnist5k_14,
+    "breast_cancer": breast_cancer,
+    "wine": wine,
+    "diabetes": diabetes,
     "two-moons": two_moons,
     "sinusoid": sinusoid,
 }

@@ -4,17 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pxsgmcmc.errors import UserError
-
-
-def printable(text: object, most: int = 300) -> str:
-    """`text` on one line: names taken from a file may hold newlines and terminal codes.
-
-    Example:
-      >>> printable("evil" + chr(10) + "name")
-      'evil?name'
-    """
-    return "".join(c if c.isprintable() else "?" for c in str(text)[:most])
+from pxsgmcmc.errors import UserError, printable
 
 
 def damaged(where: str | Path, fault: str, remedy: str = "download it again") -> UserError:
@@ -24,11 +14,12 @@ def damaged(where: str | Path, fault: str, remedy: str = "download it again") ->
       >>> str(damaged("train.bin", "has 3 bytes where 10 belong"))
       '`train.bin` has 3 bytes where 10 belong; download it again.'
     """
-    return UserError(f"`{printable(where)}` {printable(fault)}; {printable(remedy)}.")
+    end = "" if remedy.endswith(("?", ".")) else "."
+    return UserError(f"`{printable(where)}` {printable(fault)}; {printable(remedy)}{end}")
 
 
 @contextmanager
-def parsing(where: str | Path, kind: str) -> Iterator[None]:
+def parsing(where: str | Path, kind: str, remedy: str = "download it again") -> Iterator[None]:
     """Give every failure of a parser that is not ours the wording of `damaged`.
 
     tarfile, zipfile, gzip, zlib, pickletools and Pillow raise a dozen unrelated exceptions on
@@ -40,4 +31,5 @@ def parsing(where: str | Path, kind: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise damaged(where, f"is not a readable {kind} ({printable(reason, 90)})") from error
+        fault = f"is not a readable {kind} ({printable(reason, 90)})"
+        raise damaged(where, fault, remedy) from error

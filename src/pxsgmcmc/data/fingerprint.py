@@ -4,6 +4,7 @@ import hashlib
 
 import numpy as np
 
+from pxsgmcmc.data.arrays import blocks
 from pxsgmcmc.data.dataset import Split
 
 
@@ -18,5 +19,6 @@ def fingerprint(splits: dict[str, Split]) -> str:
     for split in splits.values():
         for array in split:
             if array is not None:
-                digest.update(np.ascontiguousarray(array).tobytes())
+                for _, rows in blocks(array):
+                    digest.update(np.ascontiguousarray(rows).tobytes())
     return digest.hexdigest()

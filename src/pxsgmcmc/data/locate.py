@@ -11,7 +11,7 @@ from pxsgmcmc.data.download import download
 from pxsgmcmc.data.faults import damaged
 from pxsgmcmc.data.official import OFFICIAL, Form, OfficialSet
 from pxsgmcmc.data.stored import Stored
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import UserError, did_you_mean
 
 # Digest -> published name, to recognise a file that goes by a wrong name.
 KNOWN = {
@@ -34,9 +34,9 @@ class Checked(NamedTuple):
 def official_set(name: str) -> OfficialSet:
     """The row of `OFFICIAL` called `name`."""
     if name not in OFFICIAL:
-        known = ", ".join(OFFICIAL)
         raise UserError(
-            f"No official data set is called {name!r} (embedded ones need no file). Known: {known}."
+            f"No official data set is called {name!r} (embedded ones need no file); "
+            f"{did_you_mean(name, OFFICIAL)}"
         )
     return OFFICIAL[name]
 

@@ -3,6 +3,9 @@
 A MAT file is a header of 128 bytes and a row of elements, each a type, a length and its bytes. A
 matrix element holds elements of its own: flags, lengths of the axes, name, entries (first axis
 fastest). A compressed element is a zlib stream of one element.
+
+`scipy.io.loadmat` is not used: a single wrong byte in the type of an element makes it (1.17.1) read
+outside its tables and end the process, where this has to say which file is damaged.
 """
 
 import math

@@ -17,6 +17,7 @@ import numpy as np
 
 from pxsgmcmc.data.dataset import Dataset, Split
 from pxsgmcmc.data.fingerprint import fingerprint
+from pxsgmcmc.data.standardise import identity
 from pxsgmcmc.errors import check_count, check_number
 from pxsgmcmc.types import Array, Key
 
@@ -123,6 +124,8 @@ def sinusoid(count: int = 200, *, noise: float = 0.1, seed: int = 0) -> Dataset:
         mean=(0.04,),
         std=(0.68,),
         sha256=fingerprint(splits),
+        target_names=("y",),
+        targets=identity(1),  # noise is stated in the units of y
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether chains have come together: R-hat and effective sample size, computed by arviz-stats.
+"""Whether chains have come together: R-hat, and effective sample size computed by arviz-stats.
 
 Weights of a network can be permuted without changing what it computes, so chains are compared where
 it matters: in function space, by the probabilities they predict, and by their energy. R-hat is the
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pxsgmcmc.diagnostics.r_hat import r_hat
 from pxsgmcmc.errors import UserError, check_count
 
 if TYPE_CHECKING:
@@ -62,15 +63,12 @@ def convergence(values: Real[np.ndarray, "chains draws *quantities"]) -> Converg
     columns = values.reshape(chains, draws, -1)
     moving = (columns != columns[:1, :1]).any(axis=(0, 1))
     compared = columns[..., moving]
-    halves = compared
-    if chains == 1:
-        halves = compared[:, draws % 2 :].reshape(2, draws // 2, -1)
     axes = {"chain_axis": 0, "draw_axis": 1}
     diagnostics = np.full((3, columns.shape[-1]), np.nan)
     if moving.any():
-        # Chains that stand still in different places divide by zero: R-hat is infinite there.
+        # The verdict on a run asks the same function, so that both have the same number.
+        diagnostics[0, moving] = r_hat(compared)
         with np.errstate(divide="ignore", invalid="ignore"):
-            diagnostics[0, moving] = stats.rhat(halves, **axes)
             diagnostics[1, moving] = stats.ess(compared, method="bulk", **axes)
             diagnostics[2, moving] = stats.ess(compared, method="tail", prob=(0.05, 0.95), **axes)
     return Convergence(*(found.reshape(quantities) for found in diagnostics))

@@ -141,6 +141,11 @@ def _factor_plan(count: int, width: int | None, rank: Any, layer: str) -> Factor
             f"`rank` must be None, a whole number of at least 1 or a fraction of the width, "
             f"got {rank!r} for layer {layer!r}."
         )
+    if isinstance(rank, int) and rank > width and count:
+        raise UserError(
+            f"`rank` must be at most the width of a factor, {width} in layer {layer!r}, got "
+            f"{rank}; give a fraction of the width, or another rank for it by `layers`."
+        )
     wanted = round(rank * width) if isinstance(rank, float) else rank
     return FactorPlan(count, width, min(max(wanted, 1), width))
 

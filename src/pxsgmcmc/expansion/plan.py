@@ -59,7 +59,7 @@ class LayerPlan(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """Which layers get which factors. `print(plan)` shows the table.
 
@@ -99,8 +99,8 @@ class Plan:
         """A tree prefix of the expanded position: one value for the base, one for the factors."""
         return Expanded(base, factors, tuple(row.layer for row in self.layers))
 
-    def __str__(self) -> str:
-        """The table."""
+    def __repr__(self) -> str:
+        """The table, also for notebooks."""
         return _table(self)
 
 

@@ -12,32 +12,94 @@ from pxsgmcmc.metrics.calibration import Reliability, RiskCoverage, reliability,
 from pxsgmcmc.metrics.classification import METRICS, Metric, measure, metric
 from pxsgmcmc.metrics.curves import BurnInCurve, measure_by_burn_in, measure_by_draws
 from pxsgmcmc.metrics.logspace import log_softmax, logsumexp, most_probable
+from pxsgmcmc.metrics.mixtures import NormalMixture, PoissonMixture, StudentTMixture
 from pxsgmcmc.metrics.ood import Roc, auroc, average_precision, detection, roc, tnr_at_tpr
+from pxsgmcmc.metrics.predictive_mixture import PredictiveMixture
+from pxsgmcmc.metrics.regression import (
+    REGRESSION_METRICS,
+    RegressionMetric,
+    measure_regression,
+    regression_metric,
+)
+from pxsgmcmc.metrics.regression_calibration import (
+    CoverageCurve,
+    SpreadBins,
+    coverage_curve,
+    error_against_spread,
+    pit,
+)
+from pxsgmcmc.metrics.regression_curves import (
+    measure_regression_by_burn_in,
+    measure_regression_by_draws,
+)
+from pxsgmcmc.metrics.regression_figures import band_figures, regression_figures
 from pxsgmcmc.metrics.uncertainty import Uncertainty, log_mean_probabilities, uncertainty
+
+
+def title_of(name: str) -> str:
+    """What tables call a metric, of whatever task.
+
+    Example:
+      >>> title_of("nll"), title_of("rmse")
+      ('NLL', 'RMSE')
+    """
+    known = METRICS.get(name) or REGRESSION_METRICS.get(name)
+    return known.title if known is not None else name.upper()
+
+
+def lower_is_better(name: str) -> bool | None:
+    """Whether less of it is better; None for what is neither good nor bad in itself.
+
+    Example:
+      >>> lower_is_better("rmse"), lower_is_better("amb")
+      (True, None)
+    """
+    known = METRICS.get(name) or REGRESSION_METRICS.get(name)
+    return known.lower_is_better if known is not None else None
+
 
 __all__ = [
     "METRICS",
+    "REGRESSION_METRICS",
     "BurnInCurve",
+    "CoverageCurve",
     "Metric",
+    "NormalMixture",
+    "PoissonMixture",
+    "PredictiveMixture",
+    "RegressionMetric",
     "Reliability",
     "RiskCoverage",
     "Roc",
+    "SpreadBins",
+    "StudentTMixture",
     "Uncertainty",
     "agreement",
     "auroc",
     "average_precision",
+    "band_figures",
+    "coverage_curve",
     "detection",
+    "error_against_spread",
     "log_mean_probabilities",
     "log_softmax",
     "logsumexp",
+    "lower_is_better",
     "measure",
     "measure_by_burn_in",
     "measure_by_draws",
+    "measure_regression",
+    "measure_regression_by_burn_in",
+    "measure_regression_by_draws",
     "metric",
     "most_probable",
+    "pit",
+    "regression_figures",
+    "regression_metric",
     "reliability",
     "risk_coverage",
     "roc",
+    "title_of",
     "tnr_at_tpr",
     "total_variation",
     "uncertainty",

@@ -99,3 +99,53 @@ def row_blocks(logits: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
                 f"row {start + row}, class {k}."
             )
         yield rows, block
+
+
+def check_parameters(parameters: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Return parameters of a mixture, finite and broadcast to one (draws, rows, targets)."""
+    arrays = {name: check_real(name, values) for name, values in parameters.items()}
+    for name, array in arrays.items():
+        require(name, array)
+    shapes = ", ".join(f"`{name}` {array.shape}" for name, array in arrays.items())
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError:
+        raise UserError(
+            f"Parameters of a mixture must broadcast to one shape, got {shapes}."
+        ) from None
+    if len(shape) != 3 or 0 in shape:
+        raise UserError(
+            f"Parameters of a mixture must have axes (draws, rows, targets), none of them empty, "
+            f"got {shapes}; one target takes an axis of length 1 at the end."
+        )
+    return {name: np.broadcast_to(array, shape) for name, array in arrays.items()}
+
+
+def require(
+    name: str, array: np.ndarray, *, above: float = -np.inf, at_least: float = -np.inf
+) -> None:
+    """Refuse an array with an entry that is not finite or not within the bounds."""
+    wrong = np.argwhere(~(np.isfinite(array) & (array > above) & (array >= at_least)))
+    if len(wrong):
+        place = tuple(wrong[0].tolist())
+        rule = "be finite"
+        if above > -np.inf:
+            rule += f" and greater than {above:g}"
+        if at_least > -np.inf:
+            rule += f" and at least {at_least:g}"
+        raise UserError(f"`{name}` must {rule}, got {array[place]} at index {place}.")
+
+
+def check_observed(y: Any, shape: tuple[int, int, int]) -> np.ndarray:
+    """Return `y` as (rows, targets) float64 for a mixture of this shape."""
+    _, rows, targets = shape
+    array = check_real("y", y).astype(np.float64)
+    if array.ndim == 1 and targets == 1:
+        array = array[:, None]
+    if array.shape != (rows, targets):
+        raise UserError(
+            f"`y` must have shape {(rows, targets)} (rows, targets) as the mixture has, got shape "
+            f"{np.shape(y)}."
+        )
+    require("y", array)
+    return array

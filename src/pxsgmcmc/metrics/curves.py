@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from pxsgmcmc.errors import UserError, check_count
 from pxsgmcmc.metrics.checks import check_labels, check_logits
 from pxsgmcmc.metrics.classification import METRICS, measure_windows
-from pxsgmcmc.metrics.windows import firsts, sliding, whole
+from pxsgmcmc.metrics.windows import Windows, firsts, sliding, whole
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Integer, Real
@@ -50,13 +50,8 @@ def measure_by_draws(
     """
     logits = check_logits(logits)
     labels = check_labels(labels, logits)
-    draws = len(logits)
-    counts = np.arange(1, draws + 1) if counts is None else np.asarray(counts)
-    if counts.ndim != 1 or counts.dtype.kind not in "iu" or not counts.size:
-        raise UserError(f"`counts` must be a list of whole numbers, got {counts.tolist()}.")
-    if counts.min() < 1 or counts.max() > draws:
-        raise UserError(f"`counts` must lie in 1..{draws}, the draws there are, got {counts}.")
-    return measure_windows(logits, labels, METRICS if names is None else names, firsts(counts))
+    windows = firsts(check_counts(counts, len(logits)))
+    return measure_windows(logits, labels, METRICS if names is None else names, windows)
 
 
 def measure_by_burn_in(
@@ -82,21 +77,37 @@ def measure_by_burn_in(
     logits = check_logits(logits)
     labels = check_labels(labels, logits)
     names = list(METRICS if names is None else names)
-    draws = len(logits)
+    return burn_in_curves(
+        lambda windows: measure_windows(logits, labels, names, windows), len(logits), width
+    )
+
+
+def check_counts(counts: np.ndarray | None, draws: int) -> np.ndarray:
+    """Return numbers of draws, each from 1 to `draws`; all of them for None."""
+    counts = np.arange(1, draws + 1) if counts is None else np.asarray(counts)
+    if counts.ndim != 1 or counts.dtype.kind not in "iu" or not counts.size:
+        raise UserError(f"`counts` must be a list of whole numbers, got {counts.tolist()}.")
+    if counts.min() < 1 or counts.max() > draws:
+        raise UserError(f"`counts` must lie in 1..{draws}, the draws there are, got {counts}.")
+    return counts
+
+
+def burn_in_curves(
+    measure: Callable[[Windows], dict[str, np.ndarray]], draws: int, width: int | None
+) -> dict[str, BurnInCurve]:
+    """A curve for each metric of `measure`, which takes windows over the draws."""
     width = max(1, draws // 2) if width is None else check_count("width", width, at_least=1)
     if width > draws:
         raise UserError(f"`width` must be at most {draws}, the draws there are, got {width}.")
     windows = sliding(draws, width)
-    alone = measure_windows(logits, labels, names, sliding(draws, 1))
-    together = measure_windows(logits, labels, names, windows)
-    every = measure_windows(logits, labels, names, whole(draws))
+    alone, together = measure(sliding(draws, 1)), measure(windows)
     return {
         name: BurnInCurve(
             burn_in=np.arange(draws - width + 1),
             individual=windows.fold(np.add, alone[name]) / width,
             ensemble=together[name],
-            every_draw=float(every[name][0]),
+            every_draw=float(value[0]),
             width=width,
         )
-        for name in names
+        for name, value in measure(whole(draws)).items()
     }

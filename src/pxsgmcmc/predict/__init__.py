@@ -1,7 +1,8 @@
 """What the draws say together: the streaming Bayesian model average."""
 
-from pxsgmcmc.predict.average import Predictive, predict
-from pxsgmcmc.predict.keep import StoredDraw, keep_logits
-from pxsgmcmc.predict.logits import LogitFile
+from pxsgmcmc.predict.average import predict
+from pxsgmcmc.predict.forward import Forward
+from pxsgmcmc.predict.output_cache import OutputCache
+from pxsgmcmc.predict.stored_draws import StoredDraw, keep_outputs
 
-__all__ = ["LogitFile", "Predictive", "StoredDraw", "keep_logits", "predict"]
+__all__ = ["Forward", "OutputCache", "StoredDraw", "keep_outputs", "predict"]

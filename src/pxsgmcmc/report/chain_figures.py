@@ -18,9 +18,9 @@ from pxsgmcmc.report.drawing import (
     suited_scale,
 )
 from pxsgmcmc.report.facts import schedule, wanted_temperature
+from pxsgmcmc.report.formatting import number, plain
 from pxsgmcmc.report.reported import Reported, Shown
 from pxsgmcmc.report.svg import MUTED
-from pxsgmcmc.report.words import number, plain
 from pxsgmcmc.results import Distances, GroupTemperature, Temperatures
 
 
@@ -71,7 +71,7 @@ def _step_size(methods: Sequence[Shown]) -> Iterator[Drawing]:
     for method in methods:
         curves = [c for run in method.runs for c in _logged(run, "step_size") if c.x]
         last = max((curve.x[-1] for curve in curves), default=0)
-        if plan := schedule(method.runs[0].config, int(last)):
+        if plan := schedule(method.runs[0].manifest, int(last)):
             draw(axes, Curve(*plan), method.colour, linewidth=0.7, alpha=0.7)
             planned = True
         dots = {"linestyle": "none", "marker": "o", "markersize": 1.8, "markeredgewidth": 0.0}
@@ -109,13 +109,13 @@ def _temperature(methods: Sequence[Shown]) -> Iterator[Drawing]:
         bands = [(m, b) for m in methods if (b := _band(m, group))]
         for method, band in bands:
             axes.axhspan(band.low, band.high, color=method.colour, alpha=0.18, linewidth=0.0)
-        wanted = [t for m in methods if (t := wanted_temperature(m.runs[0].config))]
+        wanted = [t for m in methods if (t := wanted_temperature(m.runs[0].manifest))]
         for level in set(wanted):
             axes.axhline(level, color=MUTED, linewidth=0.7)
         suited_scale(axes)
         scale(axes, "x", whole=True)
         band_text = (
-            "the shaded band is where it should lie 99 times in 100 at the end"
+            "the shaded band is where its mean over the last cycle should lie"
             if bands
             else "`pxsgmcmc diagnose` adds the band in which it should lie"
         )

@@ -2,11 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 
+from pxsgmcmc.health import CONDITION, R_HAT
+from pxsgmcmc.report.formatting import MISSING, minus, number, plain, power
 from pxsgmcmc.report.geometry_figures import found_in
 from pxsgmcmc.report.reported import Reported, Shown
 from pxsgmcmc.report.tables import Cell, Table, all_runs
-from pxsgmcmc.report.words import MISSING, minus, number, plain
-from pxsgmcmc.results import Convergence, Spectra, Temperatures
+from pxsgmcmc.results import Convergence, Spectra, Temperatures, from_number
+
+EXTREME_VALUES = (
+    "Along a singular vector whose value is near zero, a layer or factor maps its input to "
+    "nothing: what lies there is lost to the rest of the network. The condition is the largest "
+    f"over the smallest value. Above {power(CONDITION)} (bold) a step that is small enough for "
+    "the strongest direction hardly moves the weakest, of which single precision keeps about "
+    "three digits."
+)
 
 
 def convergence_table(methods: Sequence[Shown]) -> Table | None:
@@ -18,19 +27,25 @@ def convergence_table(methods: Sequence[Shown]) -> Table | None:
             continue
         parts = {
             "energy": found.energy,
-            f"worst of {found.quantities:,} predicted probabilities": found.worst,
+            f"worst of {found.quantities:,} {_predictions(run)}": found.worst,
             "median of them": found.median,
         }
         for name, part in parts.items():
-            cells = [number(part.get(key)) for key in ("r_hat", "ess_bulk", "ess_tail")]
+            cells = [
+                number(from_number(part.get(key))) for key in ("r_hat", "ess_bulk", "ess_tail")
+            ]
             rows.append([Cell(name + of), *map(Cell, cells)])
     note = (
-        "R-hat compares stretches of the chain (and chains) with each other: near 1.00 they "
-        "agree, above 1.01 they have not forgotten where they started. ESS is how many "
-        "independent draws they are worth."
+        "R-hat compares halves of the chain (and chains) with each other: near 1 they agree, above "
+        f"{R_HAT} they have not forgotten where they started. ESS is how many independent draws "
+        "they are worth."
     )
     head = ["of", "R-hat", "ESS (bulk)", "ESS (tail)"]
     return Table("Convergence", head, rows, note) if rows else None
+
+
+def _predictions(run: Reported) -> str:
+    return "predictions" if run.results.task == "regression" else "predicted probabilities"
 
 
 def temperature_table(methods: Sequence[Shown]) -> Table | None:
@@ -50,7 +65,10 @@ def temperature_table(methods: Sequence[Shown]) -> Table | None:
                         Cell("yes" if inside else "no", strong=not inside),
                     ]
                 )
-    note = "At the last state; the band holds 99 of 100 estimates of a chain that is well."
+    note = (
+        "Kinetic is a mean over the last cycle, configurational is at the last state. Of a chain "
+        "that is well, the band holds 99 of 100 estimates."
+    )
     head = ["temperature", "seen", "expected", "band", "within"]
     return Table("Temperatures", head, rows, note) if rows else None
 
@@ -58,14 +76,14 @@ def temperature_table(methods: Sequence[Shown]) -> Table | None:
 def layers_table(run: Reported, part: str, caption: str) -> Table | None:
     """Extreme singular values of each layer at the last draw."""
     found = found_in(run, part, Spectra)
-    rows = [
-        [
-            Cell(plain(name, 60)),
-            *(Cell(number(v[-1]) if v else MISSING) for v in (e.largest, e.smallest, e.condition)),
-        ]
-        for name, e in (found.layers.items() if found else ())
-    ]
-    return Table(caption, ["layer", "largest", "smallest", "condition"], rows) if rows else None
+    rows = []
+    for name, e in found.layers.items() if found else ():
+        condition = e.condition[-1] if e.condition else None
+        ends = [Cell(number(v[-1]) if v else MISSING) for v in (e.largest, e.smallest)]
+        extreme = condition is None or condition > CONDITION
+        rows.append([Cell(plain(name, 60)), *ends, Cell(number(condition), strong=extreme)])
+    head = ["layer", "largest", "smallest", "condition"]
+    return Table(caption, head, rows, EXTREME_VALUES) if rows else None
 
 
 def _each(methods: Sequence[Shown]) -> Iterator[tuple[str, Reported]]:

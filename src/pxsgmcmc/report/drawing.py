@@ -15,9 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
+from pxsgmcmc.report.formatting import minus, number, power
 from pxsgmcmc.report.reported import Reported, Shown
 from pxsgmcmc.report.svg import INK, MUTED, RULE, SETTINGS, to_svg
-from pxsgmcmc.report.words import minus, number, power
 
 SOLID, DASHED = "-", (0, (3.5, 2.0))
 _WIDTH, _HEIGHT = 270.0, 186.0  # points

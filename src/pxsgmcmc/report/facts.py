@@ -1,62 +1,42 @@
-"""What a configuration says that figures need; nothing where it is not one of ours."""
+"""What the manifest of a run says that figures need; nothing where it does not say it."""
 
-import math
-import tomllib
+from collections.abc import Mapping
 from typing import Any
 
-_POINTS_A_CYCLE = 12
 _MOST_CYCLES = 60  # more would be a solid block
 
 
-def settings(config: str) -> dict[str, Any]:
-    """The configuration, empty if it cannot be read: a chain started from Python has other text."""
-    try:
-        return tomllib.loads(config)
-    except tomllib.TOMLDecodeError:
-        return {}
-
-
-def section(config: str, name: str) -> dict[str, Any]:
-    r"""One table of the configuration.
+def wanted_temperature(manifest: Mapping[str, Any]) -> float | None:
+    """The temperature the sampler was given.
 
     Example:
-      >>> section("[sampler]\nname = 'sgld'", "sampler")
-      {'name': 'sgld'}
-    """
-    found = settings(config).get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def wanted_temperature(config: str) -> float | None:
-    r"""The temperature the sampler was given.
-
-    Example:
-      >>> wanted_temperature("[sampler]\ntemperature = 0.1")
+      >>> wanted_temperature({"origin": {"sampler": {"temperature": 0.1}}})
       0.1
     """
-    value = section(config, "sampler").get("temperature")
+    value = _table(manifest, "sampler").get("temperature")
     return float(value) if isinstance(value, int | float) else None
 
 
-def schedule(config: str, steps: int) -> tuple[list[float], list[float]] | None:
-    r"""Steps and step sizes of a cyclical schedule; None for another, or one of too many cycles.
+def schedule(manifest: Mapping[str, Any], steps: int) -> tuple[list[float], list[float]] | None:
+    """Steps and step sizes as they were planned; None where that is not known, or is a solid block.
 
     Example:
-      >>> x, y = schedule("[sampler]\nstep_size = {kind='cyclical', peak=0.5, period=10}", 20)
-      >>> y[0], round(y[-1], 3)
-      (0.5, 0.012)
+      >>> plan = {"period": 10, "offset": 0, "at": [0, 9], "values": [0.5, 0.1]}
+      >>> schedule({"origin": {"schedule": plan}}, 20)
+      ([0.0, 9.0, 10.0, 19.0], [0.5, 0.1, 0.5, 0.1])
     """
-    asked = section(config, "sampler").get("step_size")
-    if not isinstance(asked, dict) or asked.get("kind") != "cyclical":
+    plan = _table(manifest, "schedule")
+    at, values = plan.get("at") or [], plan.get("values") or []
+    period = plan.get("period") or max(steps, 1)
+    if not at or len(at) != len(values) or steps > _MOST_CYCLES * period:
         return None
-    period = asked.get("period") or section(config, "chain").get("steps")
-    if not isinstance(period, int) or not 0 < steps <= _MOST_CYCLES * period:
-        return None
-    peak, lowest = float(asked["peak"]), float(asked.get("lowest", 0.0))
-    each = range(min(_POINTS_A_CYCLE, period))
-    phases = [round(i * (period - 1) / max(1, len(each) - 1)) for i in each]
-    at = [start + t for start in range(0, steps, period) for t in phases if start + t < steps]
-    height = (peak - lowest) / 2.0
-    return [float(t) for t in at], [
-        lowest + height * (1.0 + math.cos(math.pi * (t % period) / period)) for t in at
-    ]
+    begins = range(-int(plan.get("offset") or 0), max(steps, 1), period)
+    points = [(float(begin + t), v) for begin in begins for t, v in zip(at, values, strict=True)]
+    shown = [(t, v) for t, v in points if 0.0 <= t < steps]
+    return ([t for t, _ in shown], [v for _, v in shown]) if shown else None
+
+
+def _table(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    origin = manifest.get("origin")
+    found = origin.get(name) if isinstance(origin, Mapping) else None
+    return found if isinstance(found, Mapping) else {}

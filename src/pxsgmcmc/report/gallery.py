@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from pxsgmcmc.report.words import number, percent, plain
+from pxsgmcmc.report.formatting import number, percent, plain
 from pxsgmcmc.results import Gallery, Picture
 
 _SHOWN_CLASSES = 3

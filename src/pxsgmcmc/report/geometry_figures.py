@@ -20,9 +20,9 @@ from pxsgmcmc.report.drawing import (
     suited_scale,
     tick,
 )
+from pxsgmcmc.report.formatting import listed, number, percent
 from pxsgmcmc.report.reported import Reported, Shown
 from pxsgmcmc.report.svg import INK, MUTED, PAPER
-from pxsgmcmc.report.words import listed, number, percent
 from pxsgmcmc.results import Connectivity, Plane, Spectra
 
 
@@ -63,8 +63,9 @@ def _singular_values(methods: Sequence[Shown]) -> Iterator[Drawing]:
         axes,
         "singular-values",
         "Singular values of the layers",
-        f"Solid is the largest over all layers, dashed the smallest{faint_text}: a gap that "
-        "widens says that some directions are stretched ever more than others.",
+        f"Solid is the largest over all layers, dashed the smallest{faint_text}: a smallest value "
+        "near zero means that some layer maps directions to nothing, and a gap of more than 10⁴ "
+        "that steps fit for one direction hardly move another.",
         " ".join(said),
     )
 
@@ -108,7 +109,8 @@ def _factors(methods: Sequence[Shown]) -> Iterator[Drawing]:
         "factors",
         "Spectrum of the factors",
         "A line for each factor at the last state, from its smallest to its largest singular "
-        "value: factors start at 1, and long lines stretch what the network learns.",
+        "value: factors start at 1, a left end near zero maps some direction to nothing, and a "
+        "line longer than 10⁴ is a factor that is close to losing one.",
         " ".join(said),
     )
 
@@ -123,10 +125,11 @@ def _connectivity(methods: Sequence[Shown]) -> Iterator[Drawing]:
         errors = zip(*(line.error for line in found.lines), strict=True)
         return [Curve(found.lines[0].at, [fmean(at_point) for at_point in errors])]
 
+    shares = _errors_are_shares(methods[0].runs[0])
     axes = panel("share of the way from one draw to the next", "error on training data")
     if not lines(axes, methods, curves):
         return
-    scale(axes, "y", percent=True)
+    scale(axes, "y", percent=shares)
     scale(axes, "x", percent=True)
     axes.set_xlim(0.0, 1.0)
     axes.set_ylim(bottom=0.0)
@@ -135,7 +138,8 @@ def _connectivity(methods: Sequence[Shown]) -> Iterator[Drawing]:
         found = [found_in(run, "connectivity", Connectivity) for run in method.runs]
         barriers = [line.barrier for one in found if one for line in one.lines]
         if barriers:
-            said.append(f"{method.name}: mean barrier {percent(fmean(barriers))}.")
+            barrier = percent(fmean(barriers)) if shares else number(fmean(barriers))
+            said.append(f"{method.name}: mean barrier {barrier}.")
     how = " (thin) and on average (bold)" if single else ", averaged over the draws of a run"
     yield finished(
         axes,
@@ -147,17 +151,23 @@ def _connectivity(methods: Sequence[Shown]) -> Iterator[Drawing]:
     )
 
 
+def _errors_are_shares(run: Reported) -> bool:
+    """Whether an error is a share of the data, as it is unless quantities are predicted."""
+    return run.results.task != "regression"
+
+
 def _planes(methods: Sequence[Shown]) -> Iterator[Drawing]:
     """One a method: planes cannot be averaged."""
     for place, method in enumerate(methods):
         for run in method.runs:
             if plane := found_in(run, "plane", Plane):
                 of = f": {method.name}, seed {run.results.subject.seed}" if len(methods) > 1 else ""
-                yield _plane(plane, method, f"plane-{place}", of)
+                shares = _errors_are_shares(run)
+                yield _plane(plane, method, f"plane-{place}", of, shares=shares)
                 break
 
 
-def _plane(plane: Plane, method: Shown, name: str, of: str) -> Drawing:
+def _plane(plane: Plane, method: Shown, name: str, of: str, *, shares: bool) -> Drawing:
     axes = panel("", "error on the plane through three draws", square=True)
     error = np.array(plane.error)
     levels = MaxNLocator(8, steps=[1, 2, 5, 10]).tick_values(error.min(), error.max())
@@ -167,7 +177,7 @@ def _plane(plane: Plane, method: Shown, name: str, of: str) -> Drawing:
         contours = axes.contour(
             plane.x, plane.y, error, levels=levels[1:-1:2], colors=[INK], linewidths=0.4, alpha=0.5
         )
-        axes.clabel(contours, fmt=lambda v: tick(v, percent=True), fontsize=7.0, colors=[INK])
+        axes.clabel(contours, fmt=lambda v: tick(v, percent=shares), fontsize=7.0, colors=[INK])
     for draw_number, (x, y) in zip(plane.draws, plane.points, strict=True):
         axes.plot(x, y, "o", color=method.colour, markersize=6.0, markeredgecolor=PAPER)
         axes.annotate(
@@ -184,13 +194,14 @@ def _plane(plane: Plane, method: Shown, name: str, of: str) -> Drawing:
     axes.grid(visible=False)
     for which in "xy":
         scale(axes, which)
-    lowest, highest = float(error.min()), float(error.max())
+    ends = (float(error.min()), float(error.max()))
+    lowest, highest = (percent(end) if shares else number(end) for end in ends)
     return finished(
         axes,
         name,
         f"The plane through three draws{of}",
         "Training error of networks on the plane through three draws, distances as in weight "
         "space: the stronger the shade the larger the error, and an unshaded valley is one basin.",
-        f"Error from {percent(lowest)} to {percent(highest)}, through draws "
-        f"{listed([str(number) for number in plane.draws])}.",
+        f"Error from {lowest} to {highest}, through draws "
+        f"{listed([str(index) for index in plane.draws])}.",
     )

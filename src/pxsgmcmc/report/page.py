@@ -6,18 +6,21 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.report import chain_tables, gallery, summary, tables
 from pxsgmcmc.report.chain_figures import chain_figures
 from pxsgmcmc.report.drawing import Drawing, style
+from pxsgmcmc.report.explanations import glossary
+from pxsgmcmc.report.formatting import listed, plain
 from pxsgmcmc.report.geometry_figures import geometry_figures
 from pxsgmcmc.report.prediction_figures import prediction_figures
+from pxsgmcmc.report.regression_figures import regression_figures
 from pxsgmcmc.report.reported import Reported, Shown, by_method
 from pxsgmcmc.report.stress_figures import corruption_figures, outside_figures
 from pxsgmcmc.report.tables import Table
-from pxsgmcmc.report.words import listed, plain
+from pxsgmcmc.report.verdicts import judge, warnings_of
 from pxsgmcmc.results import Comparison, Skipped
 
 _HERE = Path(__file__).parent
@@ -30,7 +33,7 @@ class Folded(NamedTuple):
     tables: Sequence[Table] = ()
     walls: Sequence[gallery.Wall] = ()
     facts: Mapping[str, str] = MappingProxyType({})
-    worries: Sequence[str] = ()
+    warnings: Sequence[str] = ()
     text: str = ""
 
 
@@ -43,8 +46,30 @@ class Section(NamedTuple):
     figures: Sequence[Drawing] = ()
     walls: Sequence[gallery.Wall] = ()
     folded: Sequence[Folded] = ()
-    worries: Sequence[str] = ()
+    warnings: Sequence[str] = ()
     remarks: Sequence[str] = ()
+
+    @property
+    def table_among_figures(self) -> bool:
+        """A single narrow table stands beside the first figures."""
+        return bool(self.figures) and len(self.tables) == 1 and self.tables[0].narrow
+
+    @property
+    def note_beside(self) -> bool:
+        """A single table that leaves room has its note to its right."""
+        return len(self.tables) == 1 and len(self.tables[0].head) <= 5
+
+    @property
+    def places(self) -> list[str]:
+        """How wide each cell of the figures' grid is, so that no row is left two-thirds empty.
+
+        Three to a row, on a wide screen; the last two or four in pairs, with their words beside.
+        """
+        many = len(self.figures) + self.table_among_figures
+        if many == 1:
+            return ["whole"]
+        pairs = {0: 0, 1: 4, 2: 2}[many % 3]
+        return ["third"] * (many - pairs) + ["half"] * pairs
 
 
 def write_report(
@@ -62,24 +87,42 @@ def write_report(
     methods = by_method(runs, comparison)
     with style():
         sections = [s for s in _sections(methods, comparison) if any(s[2:])]
-    page = Environment(
+    environment = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-    ).get_template("page.html")
-    return page.render(
+    )
+    environment.filters["with_code"] = with_code
+    return environment.get_template("page.html").render(
         title=plain(title or summary.heading(methods), 160),
         lead=summary.sentences(methods),
+        verdict=judge(methods),
         tiles=summary.tiles(runs[0]) if len(runs) == 1 else [],
         facts=summary.facts(runs[0]) if len(runs) == 1 else {},
         config=runs[0].config if len(runs) == 1 else "",
         methods=methods if len(methods) > 1 else [],
         sections=sections,
-        glossary=summary.GLOSSARY,
+        glossary=glossary(methods),
         css=Markup((_HERE / "style.css").read_text("utf-8")),
         safe_svg=Markup,
+    )
+
+
+def with_code(sentence: str) -> Markup:
+    """A sentence as HTML, with what stands between backticks set as code.
+
+    Example:
+      >>> print(with_code("lower `step_size` < 1"))
+      lower <code>step_size</code> &lt; 1
+    """
+    parts = sentence.split("`")
+    if len(parts) % 2 == 0:  # one without its partner
+        return escape(sentence)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
+        for place, part in enumerate(parts)
     )
 
 
@@ -88,13 +131,13 @@ def _sections(methods: Sequence[Shown], comparison: Comparison | None) -> Iterab
     single = runs[0] if len(runs) == 1 else None
     if comparison:
         yield _comparison(comparison)
-    splits = tables.splits_tables(methods)
+    splits = tables.splits_tables(methods, explained=comparison is None)
     yield Section(
         "predictions",
         "What it predicts",
-        tables=splits[:1],
-        figures=list(prediction_figures(methods)),
-        folded=[Folded("On validation and training data", tables=splits[1:])] if splits[1:] else [],
+        tables=splits[:1] if single else splits[:2],
+        figures=[*regression_figures(methods), *prediction_figures(methods)],
+        folded=[Folded("On training data", tables=splits[2:])] if splits[2:] else [],
     )
     yield Section(
         "images",
@@ -102,9 +145,10 @@ def _sections(methods: Sequence[Shown], comparison: Comparison | None) -> Iterab
         walls=list(gallery.walls(single.results.gallery)) if single else [],
         folded=[] if single else list(_galleries(methods)),
     )
+    corrupted = any(run.results.corruptions for run in runs)
     yield Section(
         "shift",
-        "Under shift and corruption",
+        "Under shift and corruption" if corrupted else "Under shift",
         tables=_there(tables.shifts_table(methods), tables.corruptions_table(methods)),
         figures=list(corruption_figures(methods)),
         folded=[
@@ -126,13 +170,13 @@ def _sections(methods: Sequence[Shown], comparison: Comparison | None) -> Iterab
 
 def _chain(methods: Sequence[Shown], single: Reported | None) -> Section:
     """Of many runs, what is said of each is folded."""
-    worries = list(_worries(methods))
+    warnings = list(_warnings(methods, single))
     found = _there(chain_tables.convergence_table(methods), chain_tables.temperature_table(methods))
     folded = (
         _layers(single)
         if single
         else [
-            Folded(f"What looks wrong, run by run ({len(worries)})", worries=worries),
+            Folded(f"What looks wrong, run by run ({len(warnings)})", warnings=warnings),
             Folded("Convergence and temperatures, run by run", tables=found),
         ]
     )
@@ -142,7 +186,7 @@ def _chain(methods: Sequence[Shown], single: Reported | None) -> Section:
         tables=found if single else [],
         figures=[*chain_figures(methods), *geometry_figures(methods)],
         folded=[part for part in folded if any(part[1:])],
-        worries=worries if single else [],
+        warnings=warnings if single else [],
         remarks=list(_missing(methods)),
     )
 
@@ -185,11 +229,11 @@ def _run(run: Reported) -> Folded:
     return Folded(name, facts=summary.facts(run), text=run.config)
 
 
-def _worries(methods: Sequence[Shown]) -> Iterable[str]:
-    """What looks wrong."""
+def _warnings(methods: Sequence[Shown], single: Reported | None) -> Iterable[str]:
+    """What looks wrong, of a single run only what the first screen does not say already."""
+    above = judge(methods).warnings if single else []
     for of, run in _named(methods):
-        for worry in run.diagnostics.worries if run.diagnostics else ():
-            yield of + plain(worry, 500)
+        yield from (of + warning for warning in warnings_of(run) if warning not in above)
 
 
 def _missing(methods: Sequence[Shown]) -> Iterable[str]:
@@ -197,8 +241,9 @@ def _missing(methods: Sequence[Shown]) -> Iterable[str]:
     shared: dict[str, list[str]] = {}
     for of, run in _named(methods):
         if run.diagnostics is None:
+            first = "distances" if of else "Distances"
             yield (
-                f"{of}distances, singular values, connectivity, the plane, convergence and "
+                f"{of}{first}, singular values, connectivity, the plane, convergence and "
                 f"temperature bands appear here after `pxsgmcmc diagnose {plain(run.place)}`."
             )
             continue

@@ -17,24 +17,25 @@ from pxsgmcmc.report.drawing import (
     scale,
     suited_scale,
 )
+from pxsgmcmc.report.formatting import SHARES, metric_title, number
 from pxsgmcmc.report.reported import Reported, Shown
 from pxsgmcmc.report.svg import MUTED
-from pxsgmcmc.report.words import metric_title, number
 from pxsgmcmc.results import Reliability, Split
 
 
 def prediction_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
     """All that the results allow."""
-    yield from _error_by_draw(methods)
+    yield from _error_by_draw(methods, "err")
+    yield from _error_by_draw(methods, "rmse")
     yield from _by_draws(methods)
     yield from _by_burn_in(methods)
     yield from _reliability(methods)
     yield from _risk_coverage(methods)
 
 
-def _error_by_draw(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _error_by_draw(methods: Sequence[Shown], metric: str) -> Iterator[Drawing]:
     def errors(split: Split | None) -> list[Curve]:
-        found = split.by_draw.get("err", []) if split else []
+        found = split.by_draw.get(metric, []) if split else []
         return [Curve(range(1, len(found) + 1), found)]
 
     def held_out(run: Reported) -> tuple[str, Split]:
@@ -42,19 +43,21 @@ def _error_by_draw(methods: Sequence[Shown]) -> Iterator[Drawing]:
         return ("validation", found.validation) if found.validation else ("test", found.test)
 
     single = _single(methods)
-    axes = panel("draw", "error of each draw alone", room_for_labels=single is not None)
+    of = "error" if metric == "err" else metric_title(metric)
+    axes = panel("draw", f"{of} of each draw alone", room_for_labels=single is not None)
     if not lines(axes, methods, lambda run: errors(run.results.train), linestyle=DASHED):
         return
     said = lines(axes, methods, lambda run: errors(held_out(run)[1]))
-    suited_scale(axes, percent=True)
+    suited_scale(axes, percent=metric in SHARES)
     scale(axes, "x", whole=True)
     names = sorted({held_out(run)[0] for method in methods for run in method.runs})
     if single:
         ends = {"train": single.results.train, names[0]: held_out(single)[1]}
-        label_ends(axes, [(s.by_draw["err"][-1], name) for name, s in ends.items() if s.by_draw])
+        known = {name: s.by_draw.get(metric) for name, s in ends.items()}
+        label_ends(axes, [(values[-1], name) for name, values in known.items() if values])
     yield finished(
         axes,
-        "error-by-draw",
+        f"{metric}-by-draw",
         "Error, draw by draw",
         f"Solid is {' or '.join(names)} data, dashed is training data: a chain that has settled "
         "runs level, and a gap between the two is over-fitting of single draws.",
@@ -63,14 +66,14 @@ def _error_by_draw(methods: Sequence[Shown]) -> Iterator[Drawing]:
 
 
 def _by_draws(methods: Sequence[Shown]) -> Iterator[Drawing]:
-    for metric in ("err", "nll", "ece"):
+    for metric in ("err", "rmse", "nll", "ece", "crps"):
         title = metric_title(metric)
         axes = panel("draws averaged", f"test {title}")
         said = lines(axes, methods, lambda run, m=metric: _points(run.results.by_draws, m))
         if not said:
             continue
         scale(axes, "x", log=axes.get_xlim()[1] > 10.0, whole=True)
-        suited_scale(axes, percent=metric == "err")
+        suited_scale(axes, percent=metric in SHARES)
         yield finished(
             axes,
             f"by-draws-{metric}",
@@ -86,7 +89,7 @@ def _points(found: results.Curve | None, key: str) -> list[Curve]:
 
 
 def _by_burn_in(methods: Sequence[Shown]) -> Iterator[Drawing]:
-    for metric in ("err", "nll"):
+    for metric in ("err", "rmse", "nll"):
         alone, together = f"individual_{metric}", f"ensemble_{metric}"
         title, single = metric_title(metric), _single(methods)
         axes = panel("draws left out", f"test {title}", room_for_labels=single is not None)
@@ -100,7 +103,7 @@ def _by_burn_in(methods: Sequence[Shown]) -> Iterator[Drawing]:
             linestyle=DASHED,
         )
         scale(axes, "x", whole=True)
-        suited_scale(axes, percent=metric == "err")
+        suited_scale(axes, percent=metric in SHARES)
         if single and single.results.by_burn_in:
             values = single.results.by_burn_in.values
             names = {"averaged": together, "one alone": alone}

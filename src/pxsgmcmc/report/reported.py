@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from pxsgmcmc.report.formatting import plain
 from pxsgmcmc.report.svg import SERIES
-from pxsgmcmc.report.words import plain
 from pxsgmcmc.results import Comparison, Diagnostics, Results
 
 

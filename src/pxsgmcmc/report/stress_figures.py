@@ -17,9 +17,9 @@ from pxsgmcmc.report.drawing import (
     panel,
     scale,
 )
+from pxsgmcmc.report.formatting import listed, metric_title, number, plain
 from pxsgmcmc.report.reported import Reported, Shown
 from pxsgmcmc.report.svg import MUTED
-from pxsgmcmc.report.words import listed, metric_title, number, plain
 from pxsgmcmc.results import Detection
 
 

@@ -1,11 +1,10 @@
 """What was run and on what, in a few sentences and facts."""
 
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import NamedTuple
 
-from pxsgmcmc.report.reported import Reported, Shown
-from pxsgmcmc.report.words import (
+from pxsgmcmc.report.formatting import (
     count,
     duration,
     listed,
@@ -13,7 +12,9 @@ from pxsgmcmc.report.words import (
     metric_value,
     percent,
     plain,
+    with_spread,
 )
+from pxsgmcmc.report.reported import Reported, Shown
 
 
 class Tile(NamedTuple):
@@ -22,29 +23,21 @@ class Tile(NamedTuple):
     name: str
     value: str
     about: str
+    spread: str = ""  # of one draw alone, mean ± standard deviation over draws
 
 
 _TILES = {
-    "err": "of the test data are misclassified",
-    "nll": "mean negative log-probability of the right class",
-    "ece": "between how sure it is and how often it is right",
-}
-
-
-GLOSSARY = {
-    "ERR": "Share of rows whose most probable class is wrong.",
-    "NLL": "Mean of −log of the probability given to the right class, draws averaged first. "
-    "Punishes being sure and wrong.",
-    "IND": "The same for single draws, averaged after.",
-    "AMB": "Ambiguity: how much the draws disagree, as the NLL that averaging their logits saves.",
-    "VAR": "Variance of the predicted probabilities between draws, summed over classes.",
-    "ECE": "Expected calibration error in 15 bins of confidence.",
-    "Brier": "Squared distance between predicted probabilities and what was true, from 0 to 2.",
-    "Entropy": "Of the averaged prediction, in nats: aleatoric is what every draw is unsure of, "
-    "epistemic is what they disagree about.",
-    "AUROC": "Probability that a row of another kind has the higher entropy; 0.5 is guessing.",
-    "TNR95, TNR99": "Share of the other side turned away when 95% or 99% of the positive side "
-    "is let in.",
+    "classification": {
+        "err": "of the test data are misclassified",
+        "nll": "mean negative log-probability of the right class",
+        "ece": "between how sure it is and how often it is right",
+    },
+    "regression": {
+        "rmse": "error of the predictive mean on test data, in the target's unit",
+        "nll": "mean negative log-density of what was observed",
+        "crps": "error of the whole predictive distribution, in the target's unit",
+        "coverage90": "of observed values lie within the 90% intervals",
+    },
 }
 
 
@@ -67,12 +60,18 @@ def sentences(methods: Sequence[Shown]) -> str:
         f"{count(subject.draws, 'draw')}{chains} from the posterior of a network "
         f"({plain(subject.model)}) on {plain(subject.data, 60)}, {subject.steps:,} steps in all."
     ]
+    alone = {name: fmean(values) for name, values in found.test.by_draw.items() if values}
     if "err" in metrics:
         said.append(
             f"Averaged, they get {percent(metrics['err'])} of {found.test.rows:,} test rows wrong"
         )
-        alone = found.test.by_draw.get("err")
-        said[-1] += f"; one alone gets {percent(fmean(alone))} wrong on average." if alone else "."
+        share = alone.get("err")
+        said[-1] += "." if share is None else f"; one alone gets {percent(share)} wrong on average."
+    elif "rmse" in metrics:
+        error = metric_value("rmse", metrics["rmse"])
+        said.append(f"Averaged, they miss {found.test.rows:,} test rows by {error} (RMSE)")
+        error = metric_value("rmse", alone.get("rmse"))
+        said[-1] += f"; one alone by {error} on average." if "rmse" in alone else "."
     return " ".join(said)
 
 
@@ -91,8 +90,13 @@ def tiles(run: Reported) -> list[Tile]:
     """The numbers most readers came for."""
     found = run.results
     shown = [
-        Tile(metric_title(name), metric_value(name, found.test.metrics[name]), about)
-        for name, about in _TILES.items()
+        Tile(
+            metric_title(name),
+            metric_value(name, found.test.metrics[name]),
+            about,
+            _over_draws(name, found.test.by_draw.get(name, [])),
+        )
+        for name, about in _TILES.get(found.task, _TILES["classification"]).items()
         if name in found.test.metrics
     ]
     areas = [d.metrics["auroc"] for d in found.out_of_distribution.values() if "auroc" in d.metrics]
@@ -100,6 +104,12 @@ def tiles(run: Reported) -> list[Tile]:
         about = f"for telling other data apart, mean of {count(len(areas), 'set')}"
         shown.append(Tile("AUROC", metric_value("auroc", fmean(areas)), about))
     return shown
+
+
+def _over_draws(name: str, values: Sequence[float]) -> str:
+    if len(values) < 2:
+        return ""
+    return with_spread(name, fmean(values), stdev(values))
 
 
 def facts(run: Reported) -> dict[str, str]:
@@ -120,7 +130,7 @@ def facts(run: Reported) -> dict[str, str]:
         "Seed": str(subject.seed),
         "Time": _time(run),
         "Status": plain(str(manifest.get("status", ""))),
-        "Machine": plain(", ".join(sorted(set(map(str, origin.get("devices", [])))))),
+        "Machine": plain(str(origin.get("rounding", {}).get("devices", ""))),
         "Made by": plain(
             f"pxsgmcmc {subject.version}"
             + "".join(f", {n} {versions[n]}" for n in ("jax", "python") if n in versions)

@@ -1,19 +1,20 @@
 """Tables of a report as plain text in cells; the page sets them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from pxsgmcmc.report.reported import Reported, Shown
-from pxsgmcmc.report.words import (
+from pxsgmcmc.report.explanations import beside_a_table
+from pxsgmcmc.report.formatting import (
     MISSING,
     count,
     metric_title,
     metric_value,
-    minus,
     number,
     plain,
+    with_spread,
 )
+from pxsgmcmc.report.reported import Reported, Shown
 from pxsgmcmc.results import Comparison, Detection, Split
 
 
@@ -32,9 +33,18 @@ class Table(NamedTuple):
     rows: list[list[Cell]]
     note: str = ""
 
+    @property
+    def narrow(self) -> bool:
+        """Whether it is no wider than a figure."""
+        return len(self.head) <= 4 and all(len(cell.text) < 10 for r in self.rows for cell in r[1:])
 
-_ALL = ("err", "nll", "ece", "brier", "ind", "amb", "var", "entropy", "aleatoric", "epistemic")
-_FEW = ("err", "nll", "ece", "brier")
+
+_SCORES = ("err", "rmse", "mae", "nll", "crps", "ece", "brier", "coverage90")
+_ALL = (
+    *("err", "rmse", "mae", "nll", "ece", "brier", "crps", "ind", "amb", "var"),
+    *("coverage90", "width90", "coverage50", "std", "epistemic_share"),
+    *("entropy", "aleatoric", "epistemic"),
+)
 _DETECTION = (
     "auroc",
     "tnr95_inside",
@@ -59,7 +69,7 @@ def comparison_table(found: Comparison) -> Table:
             if summary is None:
                 cells.append(Cell(MISSING))
             else:
-                text = _spread(row.key.rpartition("/")[2], summary.mean, summary.sd)
+                text = with_spread(row.key.rpartition("/")[2], summary.mean, summary.sd)
                 cells.append(Cell(text, summary.best))
         rows.append(cells)
     seeds = {m.name: len(m.seeds) for m in found.methods}
@@ -67,7 +77,8 @@ def comparison_table(found: Comparison) -> Table:
     note = "↓ lower is better, ↑ higher is better; the best mean is bold"
     if told:
         note += "; * at least two methods differ by more than their seeds do (p < 0.05, corrected)"
-    return Table("Methods side by side", ["", *heads], rows, f"{note}.")
+    meanings = beside_a_table({row.key.rpartition("/")[2] for row in found.rows})
+    return Table("Methods side by side", ["", *heads], rows, f"{note}. {meanings}".strip())
 
 
 def differences_table(found: Comparison) -> Table | None:
@@ -101,12 +112,25 @@ _PARTS: dict[str, Callable[[Reported], Split | None]] = {
 }
 
 
-def splits_tables(methods: Sequence[Shown]) -> list[Table]:
-    """Every metric on test, validation and training data: one table, or for methods one each."""
+def splits_tables(methods: Sequence[Shown], *, explained: bool) -> list[Table]:
+    """Every metric on test, validation and training data: one table, or for methods one each.
+
+    `explained` says what the less common metrics of the first table mean.
+    """
     parts = [part for part, read in _PARTS.items() if any(map(read, all_runs(methods)))]
     if len(methods) == 1:
         columns = [(methods[0], part) for part in parts]
-        return [_metrics_table("All draws together", columns, parts)]
+        found = [_metrics_table("All draws together", columns, parts)]
+    else:
+        found = _by_part(methods, parts)
+    if not explained:
+        return found
+    metrics = {name for run in all_runs(methods) for name in run.results.test.metrics}
+    note = f"{found[0].note} {beside_a_table(metrics)}".strip()
+    return [found[0]._replace(note=note), *found[1:]]
+
+
+def _by_part(methods: Sequence[Shown], parts: Sequence[str]) -> list[Table]:
     return [
         _metrics_table(f"All draws together, {part} data", [(m, part) for m in methods], names)
         for part in parts
@@ -127,27 +151,36 @@ def _metrics_table(
 
 def shifts_table(methods: Sequence[Shown]) -> Table | None:
     """A row for each shifted set, for each method."""
-    names = dict.fromkeys(n for m in methods for run in m.runs for n in run.results.shifts)
+    shifts = [run.results.shifts for run in all_runs(methods)]
+    names = dict.fromkeys(name for one in shifts for name in one)
+    scores = _present(split for one in shifts for split in one.values())
     rows = [
-        [Cell(_of(plain(name, 60), method, methods)), *_splits(method, name)]
+        [Cell(_of(plain(name, 60), method, methods)), *_splits(method, name, scores)]
         for name in names
         for method in methods
     ]
-    head = ["data", "rows", *map(metric_title, _FEW)]
-    return Table("Under shift", head, rows, _seeds(methods)) if rows else None
+    head = ["data", "rows", *map(metric_title, scores)]
+    return Table("On shifted data", head, rows, _seeds(methods)) if rows else None
 
 
-def _splits(method: Shown, name: str) -> list[Cell]:
+def _present(splits: Iterable[Split]) -> list[str]:
+    """The scores that any of the splits has: a table has no column of dashes."""
+    names = {name for split in splits for name in split.metrics}
+    return [name for name in _SCORES if name in names]
+
+
+def _splits(method: Shown, name: str, scores: Sequence[str]) -> list[Cell]:
     read: Callable[[Reported], Split | None] = lambda run: run.results.shifts.get(name)  # noqa: E731
     first = next((s for run in method.runs if (s := read(run))), None)
     many = Cell(f"{first.rows:,}" if first else MISSING)
-    return [many, *(_metric(method, metric, read) for metric in _FEW)]
+    return [many, *(_metric(method, metric, read) for metric in scores)]
 
 
 def corruptions_table(methods: Sequence[Shown]) -> Table | None:
     """A row for each severity, all corruptions pooled, for each method."""
     pooled = [c.pooled for m in methods for run in m.runs if (c := run.results.corruptions)]
     names = dict.fromkeys(severity for one in pooled for severity in one)
+    scores = _present(split for one in pooled for split in one.values())
 
     def split(run: Reported, severity: str) -> Split | None:
         found = run.results.corruptions
@@ -156,12 +189,12 @@ def corruptions_table(methods: Sequence[Shown]) -> Table | None:
     rows = [
         [
             Cell(_of(f"severity {plain(name, 20)}" if name != "all" else "all", method, methods)),
-            *(_metric(method, metric, lambda run, n=name: split(run, n)) for metric in _FEW),
+            *(_metric(method, metric, lambda run, n=name: split(run, n)) for metric in scores),
         ]
         for name in names
         for method in methods
     ]
-    head = ["", *map(metric_title, _FEW)]
+    head = ["", *map(metric_title, scores)]
     return Table("Corrupted test data, pooled", head, rows, _seeds(methods)) if rows else None
 
 
@@ -205,9 +238,9 @@ def _detected(found: Sequence[Detection], metric: str) -> Cell:
     if not values:
         return Cell(MISSING)
     if len(values) > 1:
-        return Cell(_spread(metric, fmean(values), stdev(values)))
+        return Cell(with_spread(metric, fmean(values), stdev(values)))
     over_subsets = found[0].spread.get(metric) if found[0].subsets > 1 else None
-    return Cell(_spread(metric, values[0], over_subsets))
+    return Cell(with_spread(metric, values[0], over_subsets))
 
 
 def _metric(method: Shown, metric: str, read: Callable[[Reported], Split | None]) -> Cell:
@@ -215,12 +248,7 @@ def _metric(method: Shown, metric: str, read: Callable[[Reported], Split | None]
     values = [s.metrics[metric] for run in method.runs if (s := read(run)) and metric in s.metrics]
     if not values:
         return Cell(MISSING)
-    return Cell(_spread(metric, fmean(values), stdev(values) if len(values) > 1 else None))
-
-
-def _spread(metric: str, mean: float, sd: float | None) -> str:
-    text = metric_value(metric, mean)
-    return text if sd is None else f"{text} ± {minus(metric_value(metric, sd))}"
+    return Cell(with_spread(metric, fmean(values), stdev(values) if len(values) > 1 else None))
 
 
 def all_runs(methods: Sequence[Shown]) -> list[Reported]:

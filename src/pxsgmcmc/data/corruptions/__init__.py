@@ -17,7 +17,7 @@ import numpy as np
 
 from pxsgmcmc.data.corruptions import blur, digital, noise, weather
 from pxsgmcmc.data.corruptions.work import BASE, Work, coarsen, refine
-from pxsgmcmc.errors import UserError, check_count
+from pxsgmcmc.errors import UserError, check_count, did_you_mean
 
 SEVERITIES = (1, 2, 3, 4, 5)
 CHUNK = 250  # images worked on at once: some ten megabytes, whatever their number
@@ -128,7 +128,7 @@ def corrupt(
       np.uint8(204)
     """
     if name not in CORRUPTIONS:
-        raise UserError(f"No corruption is called {name!r}. Known: {', '.join(CORRUPTIONS)}.")
+        raise UserError(f"No corruption is called {name!r}; {did_you_mean(name, CORRUPTIONS)}")
     if isinstance(severity, bool) or severity not in SEVERITIES:
         raise UserError(f"`severity` must be 1, 2, 3, 4 or 5, got {severity!r}.")
     check_count("seed", seed)

@@ -1,0 +1,49 @@
+"""How steps are run and how often the chain is looked at."""
+
+from typing import Literal, NamedTuple
+
+from pxsgmcmc.chain.executors import Executor
+from pxsgmcmc.errors import UserError, check_number
+
+
+class Execution(NamedTuple):
+    """How steps are run and how often the chain is looked at; none of it changes the law of a draw.
+
+    Attributes:
+      executor: "loop" (a step a call), "scan" (a loop on the device), or "auto" for the faster one.
+      chunk_seconds: how long the device works between looks at it.
+      checkpoint_seconds: seconds between saved states; after a crash at most this much work is
+        repeated.
+      on_divergence: "stop", or "retry" from the last saved state with half the step size.
+      retries: how often.
+      keep_data: on the "device", or on the "host" when they do not fit there.
+      on_signal: "raise" after saving, or "return" what there is.
+      accept_changes: go on with a run although what decides its draws is not as it began; that is
+        written into its manifest.
+    """
+
+    executor: Executor | Literal["auto"] = "auto"
+    chunk_seconds: float = 1.0
+    checkpoint_seconds: float = 10.0
+    on_divergence: Literal["stop", "retry"] = "stop"
+    retries: int = 3
+    keep_data: Literal["auto", "device", "host"] = "auto"
+    on_signal: Literal["raise", "return"] = "raise"
+    accept_changes: bool = False
+
+    def checked(self) -> "Execution":
+        """These settings, if they make sense."""
+        check_number("chunk_seconds", self.chunk_seconds, above=0.0)
+        check_number("checkpoint_seconds", self.checkpoint_seconds, at_least=0.0)
+        choices = {
+            "executor": ("auto", "loop", "scan"),
+            "on_divergence": ("stop", "retry"),
+            "keep_data": ("auto", "device", "host"),
+            "on_signal": ("raise", "return"),
+        }
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                raise UserError(
+                    f"`{name}` must be one of {', '.join(known)}, got {getattr(self, name)!r}."
+                )
+        return self

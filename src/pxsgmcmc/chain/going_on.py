@@ -1,0 +1,132 @@
+"""Whether a run may go on with what it is given now: the same draws, or what differs."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pxsgmcmc.errors import CorruptRun, UserError
+from pxsgmcmc.store import Run as StoredRun
+
+# What must not change, and what a person calls it.
+_DECIDES = {
+    "data_sha256": "training data",
+    "likelihood": "likelihood",
+    "prior": "prior",
+    "seed": "seed",
+    "batch_size": "batch size",
+    "method": "sampler or expansion",
+    "sampler": "sampler settings",
+    "start_sha256": "starting position",
+    "executor": "executor",
+}
+
+
+class Change(NamedTuple):
+    """Something that is not as it was when the run began."""
+
+    what: str
+    began: str
+    now: str
+
+    def __str__(self) -> str:
+        """Such as "another seed (1; now 2)"."""
+        return f"another {self.what} ({_short(self.began)}; now {_short(self.now)})"
+
+
+def check_same(record: StoredRun, now: dict[str, Any], *, accept: bool = False) -> list[str]:
+    """Refuse to go on with something else; returns what the user should know of the run.
+
+    Args:
+      record: the run, open for writing.
+      now: its origin as it would be written today.
+      accept: go on with what decides the draws changed, and write it into the manifest.
+    """
+    then = record.manifest["origin"]
+    for key in ("collection", "executor", "versions"):
+        if key not in then:
+            raise CorruptRun(f"`{record.path}` does not say its {key}: it cannot be gone on with.")
+    _check_collection(record, then, now)
+    rounding = list(_rounding_changes(then, now))
+    deciding = list(_deciding_changes(then, now, other_versions=_other_versions(rounding)))
+    if deciding and not accept:
+        raise UserError(
+            f"`{record.path}` began with {deciding[0]}: go on with what it began with, choose "
+            "another directory, or accept it (`--accept-changes`, in Python "
+            "`px.Execution(accept_changes=True)`)."
+        )
+    notes = list(record.notes)
+    if deciding:
+        _write_down(record, deciding)
+        listed = "; ".join(map(str, deciding))
+        notes.append(f"The run began with {listed}: its draws from here on are of another chain.")
+    if rounding:
+        began = ", ".join(f"{change.what} {_short(change.began)}" for change in rounding)
+        today = ", ".join(f"{change.what} {_short(change.now)}" for change in rounding)
+        # The streams of randomness are the library's own.
+        what = "draws" if any(c.what == "pxsgmcmc" for c in rounding) else "last bits"
+        notes.append(f"The run began with {began}, this is {today}: the {what} may differ.")
+    return notes
+
+
+def draws_wanted(record: StoredRun, now: int) -> int:
+    """How many draws to make: a run can be asked for more than it began with, not for fewer."""
+    made = len(record.draws)
+    if now < made:
+        raise UserError(
+            f"`draws` must be at least {made}, which the run in `{record.path}` has already, got "
+            f"{now}."
+        )
+    return now
+
+
+def _check_collection(record: StoredRun, then: dict[str, Any], now: dict[str, Any]) -> None:
+    """Draws of one run lie at fixed steps; that cannot be accepted otherwise."""
+    before, after = ({**side["collection"], "draws": 0} for side in (then, now))
+    for key, value in before.items():
+        if after.get(key) != value:
+            raise UserError(
+                f"`{key}` must be {value}, as the run in `{record.path}` began, got "
+                f"{after.get(key)}."
+            )
+
+
+def _deciding_changes(
+    then: dict[str, Any], now: dict[str, Any], *, other_versions: bool
+) -> Iterator[Change]:
+    """What makes other draws, not only other last bits."""
+    for key, what in _DECIDES.items():
+        if key in then and now.get(key) is not None and then[key] != now[key]:
+            yield Change(what, str(then[key]), str(now[key]))
+    for what, value in now.get("settings_of_jax", {}).items():
+        began = then.get("settings_of_jax", {}).get(what, value)
+        if began != value:
+            yield Change(what, began, value)
+    # Another version of JAX writes down the same step in other words.
+    if not other_versions and then.get("step_sha256") not in (None, now.get("step_sha256")):
+        yield Change(
+            "step: its network, prior, augmentation, step size or schedule is not the same",
+            str(then["step_sha256"]),
+            str(now.get("step_sha256")),
+        )
+
+
+def _rounding_changes(then: dict[str, Any], now: dict[str, Any]) -> Iterator[Change]:
+    """What moves last bits: versions, the processor, XLA's flags and threads."""
+    for section in ("versions", "rounding"):
+        before = then.get(section, {})
+        for what, value in now.get(section, {}).items():
+            if before.get(what) != value:
+                yield Change(what, before.get(what, "unknown") or "none", value or "none")
+
+
+def _other_versions(changes: list[Change]) -> bool:
+    return any(change.what in ("jax", "jaxlib", "pxsgmcmc") for change in changes)
+
+
+def _write_down(record: StoredRun, changes: list[Change]) -> None:
+    earlier = record.manifest["progress"].get("changes", [])
+    entry = {"after_draws": len(record.draws), "changes": [change._asdict() for change in changes]}
+    record.update(changes=[*earlier, entry])
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= 40 else value[:12] + "..."

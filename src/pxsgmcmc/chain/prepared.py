@@ -1,0 +1,166 @@
+"""What chains that run together share: the compiled sampler, the data, their records."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from pxsgmcmc.chain import provenance
+from pxsgmcmc.chain.batches import Batches
+from pxsgmcmc.chain.data_placement import data_size
+from pxsgmcmc.chain.divergence import DivergenceWatch
+from pxsgmcmc.chain.executors import Advance, Executor, faster_executor
+from pxsgmcmc.chain.fingerprint import traced_fingerprint, tree_fingerprint
+from pxsgmcmc.chain.going_on import check_same, draws_wanted
+from pxsgmcmc.chain.record import MemoryRecord
+from pxsgmcmc.chain.runner import Chain, Pace, Record, Runner
+from pxsgmcmc.chain.sampling import Sampling
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.posterior import PosteriorPotential
+from pxsgmcmc.progress import Progress
+from pxsgmcmc.rng import streams
+from pxsgmcmc.store import create_run, open_run
+from pxsgmcmc.store.layout import MANIFEST, chain_folder
+from pxsgmcmc.tree import size
+from pxsgmcmc.types import Batch, Sampler, Tree
+
+
+class Prepared:
+    """What all chains share: the compiled sampler, the data, what they are told apart by."""
+
+    def __init__(self, sampling: Sampling, positions: list[Tree], data: Batch, on_host: bool):
+        self.sampling, self.positions, self.data = sampling, positions, data
+        self.build = _compiled(sampling.build)
+        self.sampler = self.build(1.0)
+        self.keys = [streams(sampling.seed, chain) for chain in sampling.chains]
+        self.batches = [
+            Batches(keys.batches, data_size=data_size(data), batch_size=sampling.batch_size)
+            for keys in self.keys
+        ]
+        augments = sampling.problem is not None and sampling.problem.augment is not None
+        self.transform = sampling.problem.transform_batch if augments else None  # pyright: ignore
+        period = getattr(getattr(self.sampler.facts, "step_size", None), "period", None)
+        self.offset = sampling.collection.schedule_offset(period)
+        self.state = self.sampler.init(positions[0])
+        batch = jax.eval_shape(self._example_batch)
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), self.state)
+        traced = jax.make_jaxpr(self.sampler.step)(jax.random.key(0), shapes, batch)
+        self.executor: Executor = self._choose(traced, on_host)
+        self.step_sha256 = traced_fingerprint(traced)
+        if self.transform is not None:
+            raw = jax.eval_shape(self._raw_batch)
+            augmenting = jax.make_jaxpr(self.transform)(self.keys[0].augment, raw)
+            self.step_sha256 += traced_fingerprint(augmenting)
+
+    def _choose(self, traced: Any, on_host: bool) -> Executor:
+        wanted = self.sampling.execution.executor
+        if wanted == "scan" and on_host:
+            raise UserError("`executor` must be 'loop' for data kept on the host, got 'scan'.")
+        if wanted != "auto":
+            return wanted
+        return "loop" if on_host else faster_executor(traced)
+
+    def _raw_batch(self) -> Batch:
+        size = self.sampling.batch_size
+        return jax.tree.map(lambda x: jnp.zeros((size, *x.shape[1:]), x.dtype), self.data)
+
+    def _example_batch(self) -> Batch:
+        batch = self._raw_batch()
+        return batch if self.transform is None else self.transform(self.keys[0].augment, batch)
+
+    def origin(self, place: int) -> dict[str, Any]:
+        """What the manifest of one chain says of how it was made."""
+        sampling = self.sampling
+        facts = sampling.problem.facts() if sampling.problem is not None else {}
+        if sampling.problem is None:
+            facts = {"data": "data", "data_sha256": tree_fingerprint(sampling.data)}
+        potential = getattr(self.sampler.facts, "potential", None)
+        if isinstance(potential, PosteriorPotential):
+            facts["prior"] = potential.prior.name
+        return provenance.origin_of(
+            seed=sampling.seed,
+            chain=sampling.chains[place],
+            executor=self.executor,
+            sampler=self.sampler,
+            position=self.positions[place],
+            collection=sampling.collection,
+            facts={
+                **facts,
+                "batch_size": sampling.batch_size,
+                "step_sha256": self.step_sha256,
+                "start_sha256": tree_fingerprint(self.positions[place]),
+                **sampling.facts,
+            },
+        )
+
+    def record(
+        self, place: int, out: str | Path | None, resume: bool, progress: Progress
+    ) -> Record:
+        """Where one chain keeps its draws: made, or opened to go on."""
+        sampling, origin = self.sampling, self.origin(place)
+        text = sampling.settings_text(place)
+        if out is None:
+            return MemoryRecord(text, origin)
+        folder = Path(out)
+        if len(sampling.chains) > 1:
+            folder = chain_folder(folder, sampling.chains[place])
+        if not (resume and (folder / MANIFEST).exists()):
+            return create_run(folder, text, origin, say=progress.say)
+        record = open_run(folder, writable=True, say=progress.say)
+        try:
+            for note in check_same(record, origin, accept=sampling.execution.accept_changes):
+                progress.say(note)
+            then = record.manifest
+            begun = then["progress"].get("draws", then["origin"]["collection"]["draws"])
+            if (draws := draws_wanted(record, sampling.collection.draws)) != begun:
+                record.update(draws=draws)
+        except BaseException:
+            record.close()
+            raise
+        return record
+
+    def runner(self, records: list[Record], group: list[int], progress: Progress) -> Runner:
+        """The loop of the chains at these places, which run in one program."""
+        sampling, execution = self.sampling, self.sampling.execution
+        states = [self.sampler.init(self.positions[place]) for place in group]
+        state = states[0]
+        if len(group) > 1:
+            state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+        chains = [
+            Chain(record, self.batches[place], DivergenceWatch(size(self.positions[place])))
+            for record, place in zip(records, group, strict=True)
+        ]
+        retries = execution.retries if execution.on_divergence == "retry" else 0
+        return Runner(
+            lambda factor: Advance(
+                self.build(factor),
+                self.data,
+                [self.keys[place] for place in group],
+                self.executor,
+                self.transform,
+                sampling.batch_size,
+                self.offset,
+            ),
+            state,
+            chains,
+            sampling.collection,
+            Pace(execution.chunk_seconds, execution.checkpoint_seconds, retries),
+            progress,
+        )
+
+
+def _compiled(build: Callable[[float], Sampler]) -> Callable[[float], Sampler]:
+    """The same samplers, jitted.
+
+    So choosing an executor and running trace the step once; `init` is not compiled leaf by leaf.
+    """
+
+    @functools.cache
+    def compiled(factor: float) -> Sampler:
+        sampler = build(factor)
+        return Sampler(jax.jit(sampler.init), jax.jit(sampler.step), sampler.facts)
+
+    return compiled

@@ -1,0 +1,84 @@
+"""`python -m pxsgmcmc.cli.job`: the process of one job, which is the first line of standard input.
+
+It ends when its standard input does: that is when whoever started it is gone, however that
+happened. How far it is, it says on standard output in lines of JSON.
+"""
+
+import os
+import sys
+import threading
+import time
+
+import msgspec
+
+from pxsgmcmc import cli
+from pxsgmcmc.cli.compiled import remember_compilations
+from pxsgmcmc.cli.surroundings import (
+    check_devices,
+    check_single_precision,
+    open_closed_descriptors,
+)
+from pxsgmcmc.jobs.job import Job, Stage
+from pxsgmcmc.jobs.local import Told
+from pxsgmcmc.jobs.work import work
+from pxsgmcmc.memory import start_with_large_pages
+
+
+class Teller:
+    """Says how far a stage is, a few times a second."""
+
+    def __init__(self, stage: Stage):
+        self._stage: Stage = stage
+        self._next = 0.0
+        self.tell(0.0, "starting")
+
+    def tell(self, share: float, text: str, seconds_left: float | None = None) -> None:
+        """Say it, if it is time to."""
+        if share >= 1.0 or time.monotonic() >= self._next:
+            self._next = time.monotonic() + 0.3
+            self._print(Told(self._stage, share, text))
+
+    def say(self, sentence: str) -> None:
+        """Pass a sentence on."""
+        self._print(Told(self._stage, 0.0, sentence, sentence=True))
+
+    def _print(self, told: Told) -> None:
+        print(msgspec.json.encode(told).decode(), flush=True)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def main() -> int:
+    """Read the job, and do what is missing of it."""
+    line = _first_line()
+    if not line:  # whoever started us is gone already
+        return 1
+    job = msgspec.json.decode(line, type=Job)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    remember_compilations()
+    os.environ["PJRT_NPROC"] = str(job.settings().threads)  # JAX reads this when it starts
+    check_devices()
+    check_single_precision()
+    return work(job, Teller)
+
+
+def _first_line() -> bytes:
+    """Read byte by byte, so that nothing is left in a buffer."""
+    line = bytearray()
+    while (byte := os.read(0, 1)) not in (b"", b"\n"):
+        line += byte
+    return bytes(line)
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of standard input, then leave: a store is made to be left at any time."""
+    while os.read(0, 1):
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    open_closed_descriptors()
+    start_with_large_pages()
+    sys.exit(cli.guarded(main))

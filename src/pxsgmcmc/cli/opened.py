@@ -1,0 +1,47 @@
+"""Open the run that a command was given."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+if TYPE_CHECKING:
+    from pxsgmcmc.run import Run
+
+Directory = Annotated[str, tyro.conf.arg(metavar="DIR")]
+ProblemName = Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")]
+
+
+def opened(
+    directory: str,
+    problem: str | None = None,
+    skip: int = 0,
+    settings: list[str] | None = None,
+) -> "Run":
+    """The run, without the first `skip` draws of each chain.
+
+    Args:
+      directory: of the run.
+      problem: for a run that was made from Python: "my_module:make_problem", a function in the
+        current folder that returns its `px.Problem`.
+      skip: draws to leave out at the start of each chain.
+      settings: flags over the [evaluate] section of the run's configuration.
+    """
+    from pxsgmcmc.cli.surroundings import check_devices
+    from pxsgmcmc.config.opening import open_any
+    from pxsgmcmc.config.own_problem import own_problem
+    from pxsgmcmc.errors import UserError, check_count, printable
+    from pxsgmcmc.store.chains import is_several, read_chains
+
+    check_count("skip", skip)
+    check_devices()
+    given = None if problem is None else own_problem(problem, None)
+    run = open_any(directory, given, settings=settings)
+    if not len(run):
+        raise UserError(
+            f"`{directory}` has no draws yet: go on with `pxsgmcmc resume {directory}`."
+        )
+    if is_several(directory) and (late := read_chains(directory).chains - run.chains):
+        chains = f"{late} of {late + run.chains} chains"
+        print(f"{chains} in {printable(directory)} have not begun", file=sys.stderr)
+    return run.skip(skip) if skip else run

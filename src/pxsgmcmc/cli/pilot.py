@@ -1,0 +1,78 @@
+"""The command `pxsgmcmc pilot`: what step size and friction will do, before a chain is run."""
+
+from typing import Annotated, Any
+
+import tyro
+
+from pxsgmcmc.cli.configs import load_config
+
+
+def pilot_config(
+    config: Annotated[str, tyro.conf.arg(metavar="CONFIG")],
+    rows: int = 1000,
+    batches: int = 16,
+    per_layer: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    settle: int = 0,
+    settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
+) -> None:
+    """Measure curvature and gradient noise, and say what step size and friction will do.
+
+    pxsgmcmc pilot digits/px_sghmc
+    pxsgmcmc pilot my.toml --chain.batch_size 200 --per-layer
+    pxsgmcmc pilot my.toml --settle 2000
+
+    Measures where chain 0 of the configuration starts. Curvature and noise are others where the
+    chain will be: --settle goes there first, or `chain.start` names weights that are near.
+
+    Args:
+      config: a TOML file, or the name of a bundled configuration.
+      rows: over which curvatures are taken at most.
+      batches: gradients from which their noise is measured.
+      per_layer: also print the largest curvature of each layer.
+      settle: steps of a cautious chain before measuring.
+      settings: flags over the configuration.
+    """
+    chosen = load_config(config, settings)
+
+    from pxsgmcmc.config.build import build
+    from pxsgmcmc.config.together import automatic_settings
+    from pxsgmcmc.tuning.pilot import pilot
+    from pxsgmcmc.tuning.prediction import SAMPLERS
+    from pxsgmcmc.tuning.settle import settle as go_there
+
+    built = build(chosen)
+    sampler = built.config.sampler
+    peak = getattr(sampler.step_size, "peak", None)
+    cycle_length = None
+    if peak is not None:
+        cycle_length = getattr(sampler.step_size, "period", None) or chosen.chain.cycle_length
+    temperature = getattr(sampler, "temperature", 1.0) or 1.0  # an optimiser has none
+    positions, size = [built.position(0)], chosen.chain.batch_size
+    if settle:
+        data, there = tuple(built.problem.train), {"batch_size": size, "temperature": temperature}
+        positions = go_there(built.potential, positions[0], data, **there, steps=settle)
+    measured = pilot(
+        built.potential,
+        positions[0],
+        more_positions=positions[1:],
+        batch_size=size,
+        temperature=temperature,
+        cycle_length=cycle_length,
+        rows=rows,
+        batches=batches,
+        per_layer=per_layer,
+    )
+    print(measured)
+    name = str(sampler.__struct_config__.tag)
+    if name in SAMPLERS and not automatic_settings(chosen):
+        print()
+        print(_as_configured(measured, name, sampler))
+
+
+def _as_configured(measured: Any, name: str, sampler: Any) -> str:
+    """A line on the configuration's own settings."""
+    step_size = getattr(sampler.step_size, "peak", sampler.step_size)
+    friction = getattr(sampler, "friction", None)
+    if friction is not None and not isinstance(friction, int | float):
+        friction = {"base": friction.base, "factors": friction.factors}
+    return "as configured, " + measured.describe(name, step_size, friction)

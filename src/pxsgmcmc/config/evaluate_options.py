@@ -1,0 +1,32 @@
+"""The [evaluate] section of a configuration as options of `evaluate`."""
+
+from pxsgmcmc.config.opening import config_of
+from pxsgmcmc.config.schema import Evaluate
+from pxsgmcmc.config.toml import parse_evaluate, started_from_python
+from pxsgmcmc.evaluate.options import EvaluateOptions
+from pxsgmcmc.run import Run
+
+
+def options_of(run: Run, settings: list[str] | None = None) -> EvaluateOptions:
+    """What a run's configuration asks to be measured, with flags over it."""
+    record = run.records[0]
+    root = None
+    if started_from_python(record.config):
+        asked = parse_evaluate(settings or [])
+    else:
+        config = config_of(record, settings)
+        asked, root = config.evaluate, None if config.data is None else config.data.root
+    return as_options(asked, root)
+
+
+def as_options(asked: Evaluate, root: str | None = None) -> EvaluateOptions:
+    """The part of [evaluate] that is not names of sets."""
+    return EvaluateOptions(
+        corruptions=asked.corruptions,
+        corrupted_rows=asked.corrupted_rows,
+        subset=asked.subset,
+        subsets=asked.subsets,
+        seed=asked.seed,
+        batch_size=asked.batch_size,
+        root=asked.root if asked.root is not None else root,
+    )

@@ -1,0 +1,69 @@
+"""One chain of a configuration, into a run directory."""
+
+import dataclasses
+import hashlib
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from pxsgmcmc.chain.start import run_sampling
+from pxsgmcmc.config.build import build, sampling_of
+from pxsgmcmc.config.incidental import deciding
+from pxsgmcmc.config.measured import taken_over, with_measured
+from pxsgmcmc.config.schema import Config
+from pxsgmcmc.config.together import automatic_settings
+from pxsgmcmc.config.toml import parse_config, write_config
+from pxsgmcmc.progress import Progress, Show, progress_for
+from pxsgmcmc.run import Run
+from pxsgmcmc.store import open_run
+from pxsgmcmc.store.layout import CONFIG, MANIFEST
+
+
+def run_config(
+    config: Config,
+    out: str | Path,
+    *,
+    chain: int = 0,
+    draws: int | None = None,
+    resume: bool = False,
+    accept_changes: bool = False,
+    progress: Show | Progress = True,
+) -> Run:
+    """Run one chain of a configuration, or go on with it.
+
+    Args:
+      config: what to run.
+      out: run directory.
+      chain: its number.
+      draws: how many draws to have in the end, if not as many as the configuration says. A run that
+        is extended so has the draws of one that was asked for them at once.
+      resume: go on with the run in `out`, if there is one.
+      accept_changes: go on although what decides the draws is not as the run began.
+      progress: show it; or who is told.
+    """
+    begun = resume and (Path(out) / MANIFEST).exists() and open_run(out).manifest["resumable"]
+    if begun and automatic_settings(config):
+        config = taken_over(config, parse_config(open_run(out).config, name=f"{out}/{CONFIG}"))
+    asked = config.chain if draws is None else replace(config.chain, draws=draws)
+    shown = progress_for(Path(out).name, progress)
+    try:
+        built = with_measured(build(replace(config, chain=asked), begun=begun))
+        if built.config.measured != config.measured and built.config.measured is not None:
+            shown.say(built.config.measured.by)
+        config = replace(built.config, chain=config.chain)
+        sampling = sampling_of(built, (chain,), write_config(config), settings_digest(config))
+        execution = sampling.execution._replace(accept_changes=accept_changes)
+        sampling = dataclasses.replace(sampling, execution=execution)
+        if begun:  # where it started is no longer read
+            sampling.facts["start_sha256"] = None
+        return run_sampling(sampling, out, resume=resume, progress=shown)
+    finally:
+        shown.close()
+
+
+def settings_digest(config: Config) -> str:
+    """Eight digits that two runs share if they differ in their seed alone, or in nothing."""
+    settings = deciding(msgspec.to_builtins(config))
+    text = msgspec.json.encode(settings, order="deterministic")
+    return hashlib.sha256(text).hexdigest()[:8]

@@ -1,0 +1,4 @@
+"""What a run is worth: evaluated, diagnosed, compared, reported.
+
+Nothing is imported here, so that comparing and reporting start without JAX.
+"""

@@ -1,0 +1,80 @@
+"""What all draws of a run say of one set after the other, in files that are mapped."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.predict import Forward, OutputCache, keep_outputs
+from pxsgmcmc.problem import Problem
+from pxsgmcmc.progress import Progress
+from pxsgmcmc.run import Run
+
+
+class CachedOutputs:
+    """Evaluates every draw on a set, or reads what was kept of it.
+
+    Args:
+      run: the draws.
+      problem: the network.
+      folder: to keep the files in; None removes each as soon as it has been used.
+      batch_size: inputs at a time.
+      rows: of all sets to come, for the progress.
+      progress: where that is shown.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        problem: Problem,
+        folder: str | Path | None,
+        batch_size: int,
+        rows: int,
+        progress: Progress,
+    ):
+        self._problem, self._draws = problem, run.stored()
+        self._owner = str(run.origin.get("step_sha256", "")) + str(run.origin.get("seed", ""))
+        self._folder, self._progress = folder, progress
+        self._forward = Forward(problem.distribution, batch_size)
+        example = jax.ShapeDtypeStruct((1, *problem.train.x.shape[1:]), problem.train.x.dtype)
+        self._numbers = jax.eval_shape(problem.distribution, run.like, example).shape[1]
+        self._rows, self._done = rows, 0
+
+    @contextmanager
+    def on(self, name: str, x: np.ndarray) -> Iterator[np.ndarray]:
+        """What every draw says of the inputs `x` of one set, (draws, rows, numbers)."""
+        with self.on_each({name: x}) as outputs:
+            yield outputs[name]
+
+    @contextmanager
+    def on_each(self, inputs: Mapping[str, np.ndarray]) -> Iterator[dict[str, np.ndarray]]:
+        """The same for several sets, for which each draw is read once."""
+        draws, first = self._draws, next(iter(inputs))
+        rows = sum(map(len, inputs.values()))
+
+        def report(done: int) -> None:
+            share = (self._done + rows * done / len(draws)) / self._rows
+            self._progress.tell(share, f"{first}, draw {done}/{len(draws)}")
+
+        with ExitStack() as stack:
+            folder = self._folder
+            if folder is None:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pxsgmcmc-"))
+            try:
+                outputs = keep_outputs(
+                    self._forward,
+                    draws,
+                    [(x, self._file(folder, name, x)) for name, x in inputs.items()],
+                    report=report,
+                )
+            except UserError as error:
+                raise UserError(f"On {first!r}: {error}") from error
+            yield dict(zip(inputs, outputs, strict=True))
+        self._done += rows
+
+    def _file(self, folder: str | Path, name: str, x: np.ndarray) -> OutputCache:
+        return OutputCache(Path(folder) / f"{name}.outputs", x, self._numbers, of=self._owner)

@@ -1,0 +1,210 @@
+"""Runs side by side: grouped by method, averaged over seeds, differences tested."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import fmean, stdev
+
+from pxsgmcmc.errors import UserError, did_you_mean
+from pxsgmcmc.evaluate.differences import differences, notes_on_tests
+from pxsgmcmc.metrics import METRICS, REGRESSION_METRICS, lower_is_better, title_of
+from pxsgmcmc.results import Comparison, Method, Results, Row, Split, Summary
+
+_SHOWN = {  # set -> metrics, unless told which
+    "test": (
+        *("err", "nll", "ece", "brier", "ind", "amb", "var"),
+        *("rmse", "mae", "crps", "coverage90", "width90"),
+    ),
+    "shift": ("err", "rmse", "nll"),
+    "corruptions": ("err", "nll", "ece"),
+    "ood": ("auroc",),
+}
+
+
+def compare(
+    results: Sequence[Results],
+    *,
+    metrics: Iterable[str] | None = None,
+    paired: bool | None = None,
+) -> Comparison:
+    """Put runs side by side.
+
+    Args:
+      results: of runs on the same data with the same network; those of one method and the same
+        settings are repetitions, which differ in their seed.
+      metrics: which rows: a key such as "test/nll", all of a set, "test" or "train", or a metric
+        of all sets to predict, "nll". None shows the usual ones.
+      paired: compare methods seed by seed. None does so where two methods have the same seeds, at
+        least six of them: with fewer, tests of pairs cannot tell anything.
+
+    Example:
+      >>> from pxsgmcmc.results import Subject
+      >>> def run(method, seed, nll):
+      ...     subject = Subject(method=method, settings="", data="digits", model="mlp", seed=seed,
+      ...         chains=1, draws=20, steps=4000, parameters=10, sampled=10, version="0.1.0")
+      ...     scores = Split(rows=100, metrics={"nll": nll})
+      ...     return Results(subject=subject, train=scores, test=scores)
+      >>> found = compare([run("SGHMC", 0, 0.25), run("SGHMC", 1, 0.75), run("SGLD", 0, 0.625)])
+      >>> [(s.mean, s.best) for s in found.rows[0].methods]
+      [(0.5, True), (0.625, False)]
+    """
+    if not results:
+        raise UserError("There must be at least one run to compare, got none.")
+    _check_comparable(results)
+    groups = _grouped(results)
+    methods = _methods(groups)
+    rows = [row for row in _rows(groups) if any(row.methods)]
+    rows = _chosen(rows, None if metrics is None else list(metrics))
+    tested = differences(methods, rows, paired)
+    return Comparison(
+        data=results[0].subject.data,
+        model=results[0].subject.model,
+        methods=methods,
+        rows=rows,
+        differences=tested,
+        notes=[*_notes(methods, rows), *notes_on_tests(methods, tested)],
+    )
+
+
+def _check_comparable(results: Sequence[Results]) -> None:
+    facts: dict[str, Callable[[Results], object]] = {
+        "the same data": lambda found: found.subject.data,
+        "the same model": lambda found: found.subject.model,
+        "equally many test rows": lambda found: found.test.rows,
+    }
+    for what, read in facts.items():
+        seen = list(dict.fromkeys(map(read, results)))
+        if len(seen) > 1:
+            raise UserError(
+                f"Runs can be compared on {what} only, got {seen[0]!r} and {seen[1]!r}."
+            )
+    seeds = set()
+    for found in results:
+        subject = found.subject
+        if (who := (subject.method, subject.settings, subject.seed)) in seeds:
+            raise UserError(
+                f"Two runs are of {subject.method} with the same settings and seed "
+                f"{subject.seed}; give one of them."
+            )
+        seeds.add(who)
+
+
+def _grouped(results: Sequence[Results]) -> list[list[Results]]:
+    """Repetitions together, by seed; methods in the order in which they came."""
+    groups: dict[tuple[str, str], list[Results]] = {}
+    for found in results:
+        groups.setdefault((found.subject.method, found.subject.settings), []).append(found)
+    return [sorted(group, key=lambda found: found.subject.seed) for group in groups.values()]
+
+
+def _methods(groups: list[list[Results]]) -> list[Method]:
+    subjects = [group[0].subject for group in groups]
+    names = [subject.method for subject in subjects]
+    return [
+        Method(
+            name=f"{name} [{subject.settings}]" if names.count(name) > 1 else name,
+            method=subject.method,
+            settings=subject.settings,
+            seeds=[found.subject.seed for found in group],
+            chains=subject.chains,
+            draws=subject.draws,
+            steps=subject.steps,
+            parameters=subject.parameters,
+            sampled=subject.sampled,
+        )
+        for name, subject, group in zip(names, subjects, groups, strict=True)
+    ]
+
+
+def _values(found: Results) -> Iterator[tuple[str, float]]:
+    """(key, value) of every metric of a run."""
+    pooled = found.corruptions.pooled.get("all") if found.corruptions else None
+    sets: list[tuple[str, Split | None]] = [("test", found.test)]
+    sets += [(f"shift {name}", split) for name, split in found.shifts.items()]
+    sets += [("corruptions", pooled)]
+    for name, split in sets:
+        yield from ((f"{name}/{m}", v) for m, v in (split.metrics if split else {}).items())
+    for name, detection in found.out_of_distribution.items():
+        yield from ((f"ood {name}/{m}", v) for m, v in detection.metrics.items())
+    for name, split in (("validation", found.validation), ("train", found.train)):
+        yield from ((f"{name}/{m}", v) for m, v in (split.metrics if split else {}).items())
+
+
+def _rows(groups: list[list[Results]]) -> Iterator[Row]:
+    tables = [[dict(_values(found)) for found in group] for group in groups]
+    for key in dict.fromkeys(key for group in tables for table in group for key in table):
+        where, _, metric = key.rpartition("/")
+        better_low = lower_is_better(metric)
+        if where.startswith("ood "):
+            better_low = False  # a larger share found is better, whatever the metric
+        found = [
+            [table[key] for table in group] if all(key in table for table in group) else None
+            for group in tables
+        ]
+        means = [fmean(values) for values in found if values]
+        best = None
+        if better_low is not None and len(means) > 1:
+            best = min(means) if better_low else max(means)
+        yield Row(
+            key=key,
+            title=_title(where, metric),
+            lower_is_better=better_low,
+            methods=[_summary(values, best) if values else None for values in found],
+        )
+
+
+def _summary(values: list[float], best: float | None) -> Summary:
+    mean = fmean(values)
+    return Summary(
+        values=values,
+        mean=mean,
+        sd=stdev(values) if len(values) > 1 else None,
+        best=best is not None and abs(mean - best) <= 1e-12 * abs(best),
+    )
+
+
+def _title(where: str, metric: str) -> str:
+    kind, _, name = where.partition(" ")
+    places = {"test": "Test", "train": "Train", "validation": "Validation"}
+    place = {**places, "corruptions": "Corrupted", "shift": name, "ood": name}[kind]
+    if metric in METRICS or metric in REGRESSION_METRICS:
+        return f"{place} {title_of(metric)}"
+    word, _, side = metric.partition("_")
+    spelt = word.upper() if not side else f"{word.upper()} ({side})"
+    return f"{place} {spelt}"
+
+
+def _chosen(rows: list[Row], wanted: list[str] | None) -> list[Row]:
+    if wanted is None:
+        shown = [row for row in rows if row.key.rpartition("/")[2] in _usual(row.key)]
+        return shown or rows
+    chosen = []
+    for word in wanted:
+        matching = [row for row in rows if _picks(word, row.key)]
+        if not matching:
+            hint = did_you_mean(word, [row.key for row in rows])
+            raise UserError(f"`metrics` has {word!r}, which these runs do not all have; {hint}")
+        chosen += [row for row in matching if row not in chosen]
+    return chosen
+
+
+def _picks(word: str, key: str) -> bool:
+    """Whether a word means this row; training and validation rows are meant only by name."""
+    where, _, metric = key.rpartition("/")
+    return word in (key, where) or (word == metric and where not in ("train", "validation"))
+
+
+def _usual(key: str) -> tuple[str, ...]:
+    return _SHOWN.get(key.rpartition("/")[0].partition(" ")[0], ())
+
+
+def _notes(methods: list[Method], rows: list[Row]) -> list[str]:
+    notes = []
+    for what in ("steps", "draws"):
+        counts = {method.name: getattr(method, what) for method in methods}
+        if len(set(counts.values())) > 1:
+            listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+            notes.append(f"The methods did not have equally many {what}: {listed}.")
+    for place, method in enumerate(methods):
+        missing = [row.key for row in rows if row.methods[place] is None]
+        if missing:
+            notes.append(f"Not every run of {method.name} was evaluated on {', '.join(missing)}.")
+    return notes

@@ -1,0 +1,49 @@
+"""Which run this is, in words: what tables and reports call it."""
+
+import hashlib
+
+import msgspec
+
+from pxsgmcmc.results import Subject
+from pxsgmcmc.run import Run
+
+# What a run's origin says that decides the law of its draws, its seed aside.
+_LAW = (
+    "method",
+    "sampler",
+    "data_sha256",
+    "likelihood",
+    "prior",
+    "model",
+    "batch_size",
+    "collection",
+    "step_sha256",
+    "settings",
+)
+
+
+def subject_of(run: Run) -> Subject:
+    """What results say they are about."""
+    origin = run.origin
+    steps = [draw.step for chain in range(run.chains) for draw in run.index(chain)[-1:]]
+    return Subject(
+        method=origin.get("method", "sampler"),
+        settings=settings_digest(run),
+        data=origin.get("data", "data"),
+        model=origin.get("model", "network"),
+        seed=origin.get("seed", 0),
+        chains=run.chains,
+        draws=len(run),
+        skipped=run.skipped,
+        steps=max(steps, default=0),
+        parameters=origin.get("parameters", 0),
+        sampled=origin.get("sampled", 0),
+        version=origin.get("versions", {}).get("pxsgmcmc", ""),
+    )
+
+
+def settings_digest(run: Run) -> str:
+    """Eight digits that two runs share if they differ in their seed alone, or in nothing."""
+    law = {key: run.origin[key] for key in _LAW if key in run.origin}
+    law["skipped"], law["chains"] = run.skipped, run.chains
+    return hashlib.sha256(msgspec.json.encode(law, order="deterministic")).hexdigest()[:8]

@@ -1,4 +1,0 @@
-"""What a run is worth: opened, evaluated, diagnosed, compared.
-
-Nothing is imported here, so that comparing and reporting start without JAX.
-"""

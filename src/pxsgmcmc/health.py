@@ -1,0 +1,230 @@
+"""Should one believe a run? Every threshold and every sentence about it, in one place.
+
+`sample`, `pxsgmcmc show`, `diagnose`, the report and the notebook all ask `judge`, each with the
+evidence it has, so that no two of them can give opposite advice.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pxsgmcmc.results import Verdict
+
+WARM = 0.1  # share by which a kinetic temperature may be off
+HOT = 0.5  # share from which draws are of another distribution
+CONFIGURATIONAL_OFF = 0.3  # share by which a configurational temperature may be off
+R_HAT = 1.1  # above it, parts of the chains disagree
+R_HAT_FALSE_ALARM = 0.01  # share of runs of independent draws that may be called unsettled
+ESS_SHARE = 0.2  # below it, draws repeat each other
+D_BAR = 0.05  # below it, draws hardly differ
+CONDITION = 1e4  # above it, a factor is nearly singular
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A temperature, what it should be, and how far chance alone would take it."""
+
+    value: float
+    expected: float
+    chance: float = 0.0  # three standard errors, as a share of `expected`
+
+    def off(self, share: float) -> bool:
+        """Whether it is further off than this share, and than chance."""
+        return abs(self.value / self.expected - 1.0) > max(share, self.chance)
+
+    def __str__(self) -> str:
+        """Such as "8.8, where 1 is expected"."""
+        return f"{self.value:.3g}, where {self.expected:.3g} is expected"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of a run; whatever is left out is not judged.
+
+    Attributes:
+      status: "running", "interrupted", "done" or "diverged".
+      divergence: what was said when it diverged, even if it was set back and went on.
+      setbacks: how often it was.
+      step_size_factor: what is left of the step size after these.
+      chains: how many.
+      draws: of each chain.
+      kinetic: group -> mean over the last cycle.
+      configurational: group -> at the last state.
+      energy_r_hat: NaN if the energy never changes.
+      energy_ends: mean over the first and over the last third of the draws.
+      prediction_r_hat: the median over what is predicted.
+      effective_draws: of a typical prediction.
+      moved: median distance between consecutive draws.
+      d_bar: the same relative to the length of a draw.
+      singular_factors: names of nearly singular factors.
+      factors: how many there are.
+    """
+
+    status: str = "done"
+    divergence: str = ""
+    setbacks: int = 0
+    step_size_factor: float = 1.0
+    chains: int = 1
+    draws: int = 0
+    kinetic: Mapping[str, Heat] = field(default_factory=dict)
+    configurational: Mapping[str, Heat] = field(default_factory=dict)
+    energy_r_hat: float | None = None
+    energy_ends: tuple[float, float] | None = None
+    prediction_r_hat: float | None = None
+    effective_draws: float | None = None
+    moved: float | None = None
+    d_bar: float | None = None
+    singular_factors: tuple[str, ...] = ()
+    factors: int = 0
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """A verdict: a sentence, and a warning with its remedy for each thing that is wrong.
+
+    Example:
+      >>> judge(Evidence(draws=20, kinetic={"base": Heat(8.8, 1.0)})).healthy
+      False
+      >>> judge(Evidence(draws=20, kinetic={"base": Heat(1.02, 1.0)}, energy_r_hat=1.01)).headline
+      'healthy: T[base] 1.02, energy R-hat 1.01'
+    """
+    warnings = list(_warnings(evidence))
+    if warnings:
+        return Verdict(
+            healthy=False, headline=_headline("not healthy", evidence), warnings=warnings
+        )
+    settled = evidence.energy_r_hat is not None or evidence.prediction_r_hat is not None
+    if evidence.status in ("running", "interrupted"):
+        return Verdict(healthy=None, headline=_headline("not finished", evidence))
+    if not settled:
+        fewest = fewest_draws(evidence.chains)
+        why = f"too few draws to say whether it has settled ({evidence.draws} of {fewest})"
+        if evidence.draws >= fewest:
+            why = "nothing known about whether it has settled"
+        return Verdict(healthy=None, headline=_headline(why, evidence))
+    return Verdict(healthy=True, headline=_headline("healthy", evidence))
+
+
+def _headline(word: str, evidence: Evidence) -> str:
+    parts = [f"T[{group}] {heat.value:.3g}" for group, heat in evidence.kinetic.items()]
+    if evidence.energy_r_hat is not None:
+        parts.append(f"energy R-hat {_number(evidence.energy_r_hat)}")
+    if evidence.prediction_r_hat is not None:
+        parts.append(f"median R-hat of predictions {_number(evidence.prediction_r_hat)}")
+    return f"{word}: {', '.join(parts)}" if parts else word
+
+
+def _number(value: float) -> str:
+    return "undefined" if math.isnan(value) else "infinite" if math.isinf(value) else f"{value:.3g}"
+
+
+def _warnings(e: Evidence) -> Iterator[str]:
+    hot = any(heat.value > heat.expected and heat.off(WARM) for heat in e.kinetic.values())
+    if e.status == "diverged":
+        yield f"It diverged: {e.divergence}"
+    elif e.setbacks:
+        yield (
+            f"It diverged and was set back {e.setbacks} time{'s' * (e.setbacks > 1)}, and went on "
+            f"with {e.step_size_factor:g} of the step size: start anew with that."
+        )
+    yield from _kinetic_warnings(e)
+    yield from _configurational_warnings(e, hot)
+    yield from _convergence_warnings(e)
+    yield from _distance_warnings(e, hot)
+    if e.singular_factors:
+        yield (
+            f"{len(e.singular_factors)} of {e.factors} factors are nearly singular "
+            f"({e.singular_factors[0]} first), so some directions of the weights cannot move: "
+            "raise the friction of the factors, or lower the variance of their prior."
+        )
+
+
+def _kinetic_warnings(e: Evidence) -> Iterator[str]:
+    for group, heat in e.kinetic.items():
+        if not heat.off(WARM):
+            continue
+        if heat.value > heat.expected:
+            what = (
+                "so these are not draws from the posterior"
+                if heat.off(HOT)
+                else "so the draws scatter more than the posterior"
+            )
+            remedy = "lower `step_size`, or raise `friction` or `batch_size`"
+        else:
+            what, remedy = "so the momentum has not warmed up", "run longer, or raise `friction`"
+        yield (
+            f"The kinetic temperature of {group} over the last cycle is {heat}, {what}: {remedy}."
+        )
+
+
+def _configurational_warnings(e: Evidence, hot: bool) -> Iterator[str]:
+    for group, heat in e.configurational.items():
+        if not heat.off(CONFIGURATIONAL_OFF):
+            continue
+        if heat.value < heat.expected:
+            why = "the weights have not spread out as far as the posterior does: run longer"
+        elif hot:
+            why = "which comes of the kinetic temperature"
+        else:
+            why = "the weights are still on their way: leave out early draws, or run longer"
+        yield f"The configurational temperature of {group} is {heat}; {why}."
+
+
+def _convergence_warnings(e: Evidence) -> Iterator[str]:
+    who = "the chains disagree" if e.chains > 1 else "its halves disagree"
+    remedy = "leave out early draws (`skip`), raise `burn_in`, or run longer"
+    if e.energy_r_hat is not None and math.isnan(e.energy_r_hat):
+        yield "The energy never changes: the chain stands still, or the energy is not reported."
+    elif e.energy_r_hat is not None and e.energy_r_hat > highest_r_hat(e.chains, e.draws):
+        ends = ""
+        if e.energy_ends is not None:
+            ends = f" ({e.energy_ends[0]:.4g} early, {e.energy_ends[1]:.4g} late)"
+        yield (
+            f"The energy has not settled: R-hat is {_number(e.energy_r_hat)} and {who}{ends}; "
+            f"{remedy}."
+        )
+    if e.prediction_r_hat is not None and e.prediction_r_hat > R_HAT:
+        yield (
+            f"Predictions have not settled: half of the R-hats are above "
+            f"{_number(e.prediction_r_hat)} and {who}; {remedy}."
+        )
+    total = e.chains * e.draws
+    if e.effective_draws is not None and e.effective_draws < ESS_SHARE * total:
+        yield (
+            f"The {total} draws are worth about {e.effective_draws:.0f} independent ones for a "
+            "typical prediction: put more steps between draws (`cycle_length`)."
+        )
+
+
+def fewest_draws(chains: int) -> int:
+    """Of each chain, to say whether it has settled: several chains also judge each other."""
+    return 10 if chains == 1 else 4
+
+
+def highest_r_hat(chains: int, draws: int) -> float:
+    """The R-hat of the energy above which parts of the chains disagree, and not by chance.
+
+    Of halves of n independent draws each, R-hat squared is (n - 1 + F) / n, with F of an F
+    distribution: of few draws it passes 1.1 often. It is the larger of two such numbers.
+
+    Example:
+      >>> round(highest_r_hat(1, 20), 3), highest_r_hat(4, 100)
+      (1.386, 1.1)
+    """
+    from scipy.special import fdtri
+
+    halves, n = 2 * chains, draws // 2
+    if n < 2:
+        return math.inf
+    F = float(fdtri(halves - 1, halves * (n - 1), 1.0 - R_HAT_FALSE_ALARM / 2.0))
+    return max(R_HAT, math.sqrt((n - 1 + F) / n))
+
+
+def _distance_warnings(e: Evidence, hot: bool) -> Iterator[str]:
+    if e.moved == 0.0:
+        yield "The chain does not move: consecutive draws are the same."
+    elif e.d_bar is not None and e.d_bar < D_BAR:
+        step = "" if hot else "raise `step_size`, or "
+        yield (
+            f"Consecutive draws are only {e.d_bar:.2g} of their length apart (independent ones: "
+            f"1.4): {step}put more steps between draws (`cycle_length`)."
+        )

@@ -1,0 +1,172 @@
+"""No command destroys anything: whatever `-o` and `--out` name, what is there stays as it is."""
+
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pxsgmcmc.cli.outputs import check_target, write_output, writing_output
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.store import create_chains, create_run
+from tests.helpers.cli_calls import assert_one_line, call
+from tests.helpers.small_settings import SMALL
+from tests.reliability.proofs import record
+
+
+def make(folder: Path, chain: int = 0) -> Path:
+    """A run with every kind of file."""
+    with create_run(folder, SMALL, {"seed": 0, "chain": chain}) as run:
+        run.commit_draw({"w": np.zeros(3)}, step=5, energy=1.0)
+        run.append_log({"step": 5})
+        run.commit_state({"w": np.zeros(3)}, {})
+        for name in ("results.json", "report.html", "eval/kept.json", "eval/x.npy"):
+            run.write_artifact(name, b"result")
+        run.update("done")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Runs, chains, a stranger's files, links and pipes."""
+    root = tmp_path_factory.mktemp("world")
+    make(root / "run")
+    make(root / "other")
+    create_chains(root / "chains", 2, SMALL)
+    for chain in (0, 1):
+        make(root / "chains" / f"chain-{chain:04}", chain)
+    mine = root / "mine"
+    (mine / "full").mkdir(parents=True)
+    (mine / "empty").mkdir()
+    (mine / "full" / "thesis.tex").write_text("years of work")
+    for ending in ("npy", "html", "json"):
+        (mine / f"file.{ending}").write_text("mine")
+        (mine / f"folder.{ending}").mkdir()
+        (mine / f"link.{ending}").symlink_to(mine / f"file.{ending}")
+        (mine / f"dangling.{ending}").symlink_to(mine / "nothing")
+        (mine / f"manifest.{ending}").symlink_to(root / "run/manifest.json")
+        os.mkfifo(mine / f"pipe.{ending}")
+    (mine / "into").symlink_to(root / "run/eval")
+    (mine / "aside").symlink_to(mine / "empty")
+    (mine / "nowhere").symlink_to(mine / "not-there")
+    (mine / "test.outputs").write_text("short, but mine")
+    np.save(root / "x.npy", np.zeros((2, 3)))
+    return root
+
+
+def snapshot(root: Path) -> dict[str, tuple]:
+    """Every name below `root` with its kind and what it holds."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        facts = os.lstat(path)
+        held = path.read_bytes() if stat.S_ISREG(facts.st_mode) else b""
+        link = os.readlink(path) if stat.S_ISLNK(facts.st_mode) else ""
+        found[str(path)] = (stat.S_IFMT(facts.st_mode), facts.st_ino, held, link)
+    return found
+
+
+def files_of_every_kind(ending: str, in_run: list[str]) -> list[tuple[str, ...]]:
+    """Targets of a command that writes a file, some with --force."""
+    plain = ["link", "dangling", "manifest", "pipe", "folder"]
+    targets = [(f"mine/file.{ending}",)]
+    targets += [(f"mine/{name}.{ending}", *flag) for name in plain for flag in ((), ("--force",))]
+    targets += [(name, "--force") for name in in_run]
+    return [*targets, (f"mine/into/new.{ending}", "--force")]
+
+
+WRITERS = {
+    "predict": (
+        ["predict", "{run}", "{root}/x.npy", "-o"],
+        files_of_every_kind("npy", ["run/eval/x.npy", "other/draws/x.npy", "chains/x.npy"]),
+    ),
+    "report": (
+        ["report", "{run}", "-o"],
+        files_of_every_kind("html", ["other/report.html", "chains/report.html", "run/a.html"]),
+    ),
+    "compare": (
+        ["compare", "{run}", "-o"],
+        files_of_every_kind(
+            "json",
+            [
+                *("run/manifest.json", "run/results.json", "other/eval/kept.json"),
+                *("chains/chains.json", "chains/chain-0000/manifest.json"),
+            ],
+        ),
+    ),
+    "data corrupt": (
+        ["data", "corrupt", "digits"],
+        [
+            *(("mine/full",), ("mine/file.npy",), ("mine/aside",), ("mine/nowhere",), ("run",)),
+            *(("run/eval/new",), ("mine/pipe.npy",), ("mine/into/new",), ("chains/new",)),
+        ],
+    ),
+    "evaluate": (
+        ["evaluate", "{run}", "--outputs"],
+        [("mine/file.npy",), ("run/eval/outputs",), ("mine/aside",), ("mine/pipe.npy",)],
+    ),
+    "run": (
+        ["run", "digits/sghmc", "--out"],
+        [
+            *(("mine/full",), ("mine/file.npy",), ("mine/aside",), ("mine/nowhere",), ("run",)),
+            *(("run/eval/new",), ("chains",), ("chains/chain-0007",), ("mine/pipe.npy",)),
+            *(("mine/full", "--resume"), ("run/draws", "--resume")),
+            *(("mine/into/new", "--resume"), ("mine/full", "--chains", "2")),
+            ("run", "--chains", "2", "--resume"),
+        ],
+    ),
+}
+TARGETS = [
+    pytest.param(command, target, id=f"{name} {' '.join(target)}")
+    for name, (command, targets) in WRITERS.items()
+    for target in targets
+]
+
+
+@pytest.mark.parametrize(("command", "target"), TARGETS)
+def test_nothing_that_is_there_is_touched(world, monkeypatch, command, target):
+    monkeypatch.chdir(world)
+    before = snapshot(world)
+    words = [word.format(root=world, run=world / "run") for word in command]
+    assert_one_line(call(*words, *target), 2)
+    assert snapshot(world) == before
+
+
+def test_at_least_forty_targets_were_tried():
+    record("outputs", targets=len(TARGETS), destroyed=0)
+    assert len(TARGETS) >= 40
+
+
+def test_force_replaces_a_plain_file_and_nothing_else(tmp_path):
+    target, twin = tmp_path / "a.json", tmp_path / "twin"
+    target.write_text("old")
+    os.link(target, twin)
+    place = check_target(str(target), force=True, endings=(".json",), example="a.json")
+    write_output(place, b"new", force=True)
+    assert target.read_bytes() == b"new" and twin.read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.json", "twin"]
+
+
+def test_a_file_that_appears_while_we_work_is_not_replaced(tmp_path):
+    target = tmp_path / "a.json"
+    check_target(str(target), force=False, endings=(".json",), example="a.json")
+    with (
+        pytest.raises(UserError, match="is there already"),
+        writing_output(target, force=False) as file,
+    ):
+        file.write(b"ours")
+        target.write_text("somebody else's")
+    assert target.read_text() == "somebody else's"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_manifest_of_another_program_is_no_run(tmp_path):
+    (tmp_path / "manifest.json").write_text("{}")
+    check_target(str(tmp_path / "a.json"), force=False, endings=(".json",), example="a.json")
+
+
+def test_a_run_whose_manifest_is_gone_is_still_protected(tmp_path):
+    run = make(tmp_path / "run")
+    (run / "manifest.json").unlink()
+    with pytest.raises(UserError, match="outside of run directories"):
+        check_target(str(run / "eval/a.json"), force=True, endings=(".json",), example="a.json")
