@@ -117,6 +117,10 @@ def _number(value: float) -> str:
     return "undefined" if math.isnan(value) else "infinite" if math.isinf(value) else f"{value:.3g}"
 
 
+def _energy(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.4g}"
+
+
 def _warnings(e: Evidence) -> Iterator[str]:
     hot = any(heat.value > heat.expected and heat.off(WARM) for heat in e.kinetic.values())
     if e.status == "diverged":
@@ -177,7 +181,8 @@ def _convergence_warnings(e: Evidence) -> Iterator[str]:
     elif e.energy_r_hat is not None and e.energy_r_hat > highest_r_hat(e.chains, e.draws):
         ends = ""
         if e.energy_ends is not None:
-            ends = f" ({e.energy_ends[0]:.4g} early, {e.energy_ends[1]:.4g} late)"
+            early, late = map(_energy, e.energy_ends)
+            ends = f" ({early} early, {late} late)"
         yield (
             f"The energy has not settled: R-hat is {_number(e.energy_r_hat)} and {who}{ends}; "
             f"{remedy}."

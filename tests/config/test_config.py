@@ -80,7 +80,10 @@ def test_a_value_that_smuggles_in_another_line_is_text():
         (["--model.width", "1"], "`model.width`; did you mean `widths`?"),
         (["--sampler.name", "sgmcmc"], "`sampler.name` cannot be 'sgmcmc'; known: sgld, psgld"),
         (["--chain.executor", "fast"], "must be one of auto, loop, scan, got 'fast'"),
-        (["--sampler.friction", "[1]"], "`sampler.friction` must be a number or a table, got [1]"),
+        (
+            ["--sampler.friction", "[1]"],
+            '`sampler.friction` must be a number or "auto" or a table, got [1]',
+        ),
         (["--model.widths", "[4, 0]"], "`model.widths[1]` must be a whole number >= 1, got 0"),
         (["--seed", "0x" + "f" * 5000], "`seed` must be a whole number <= 1000000000, got a huge"),
         (["--seed." + ".".join("a" * 3000), "1"], "`seed` must be a whole number"),

@@ -35,6 +35,7 @@ class Prepared:
         self.sampling, self.positions, self.data = sampling, positions, data
         self.build = _compiled(sampling.build)
         self.sampler = self.build(1.0)
+        _check_data_size(self.sampler, data)
         self.keys = [streams(sampling.seed, chain) for chain in sampling.chains]
         self.batches = [
             Batches(keys.batches, data_size=data_size(data), batch_size=sampling.batch_size)
@@ -149,6 +150,16 @@ class Prepared:
             sampling.collection,
             Pace(execution.chunk_seconds, execution.checkpoint_seconds, retries),
             progress,
+        )
+
+
+def _check_data_size(sampler: Sampler, data: Batch) -> None:
+    """An energy in units of other data than there are would have another temperature."""
+    potential = getattr(sampler.facts, "potential", None)
+    if isinstance(potential, PosteriorPotential) and potential.data_size != data_size(data):
+        raise UserError(
+            f"`data_size` of the potential must be the number of rows, {data_size(data)}, got "
+            f"{potential.data_size}."
         )
 
 

@@ -5,7 +5,7 @@ import re
 import stat
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_origin
 
 import msgspec
 
@@ -211,6 +211,8 @@ def _sentence(message: str, tables: dict[str, Any]) -> str:
     for word, plain in _WORDS.items():  # in a union the words stand without their marks
         wanted = re.sub(rf"\b{word.strip('`')}\b", plain, wanted)
     wanted = wanted.replace(" | ", " or ").replace(".0", "")
+    if choices := _choices(path, tables):
+        wanted = re.sub(r"\btext\b", " or ".join(f'"{choice}"' for choice in choices), wanted)
     return _line(f"`{path or 'config'}` must be {wanted}, got {_shown(tables, path)}.")
 
 
@@ -293,5 +295,6 @@ def _choices(path: str, tables: dict[str, Any]) -> list[str]:
             continue
         for known in msgspec.structs.fields(struct):
             if known.name == field:
-                return [str(choice) for choice in getattr(known.type, "__args__", ())]
+                kinds = (known.type, *getattr(known.type, "__args__", ()))
+                return [str(c) for k in kinds if get_origin(k) is Literal for c in k.__args__]
     return []

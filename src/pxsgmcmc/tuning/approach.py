@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
@@ -63,6 +64,7 @@ def approach(
     batch_size: int,
     steps: int,
     seed: int,
+    rows: int = 1000,
 ) -> Approach:
     """Measure, take some steps with caution, measure again.
 
@@ -72,9 +74,11 @@ def approach(
       batch_size: rows a step sees.
       steps: of each chain, at least 20.
       seed: of noise, batches and measurements.
+      rows: over which curvatures are taken at most.
     """
     assert potential.problem is not None
-    first = pilot(potential, starts[0], batch_size=batch_size, seed=seed).recommend("sghmc")
+    look: dict[str, Any] = {"batch_size": batch_size, "rows": rows, "seed": seed}
+    first = pilot(potential, starts[0], **look).recommend("sghmc")
     sampling = sampling_with(
         potential,
         first,
@@ -88,13 +92,8 @@ def approach(
     run = run_sampling(sampling, None, resume=False, progress=Silent())
     seconds, each = time.monotonic() - began, _step_seconds(run)
     positions = [state.position for state in run.last_states()]
-    found = pilot(
-        potential,
-        positions[0],
-        more_positions=positions[1:MEASURED],
-        batch_size=batch_size,
-        seed=seed,
-    ).recommend("sghmc")
+    measured = pilot(potential, positions[0], more_positions=positions[1:MEASURED], **look)
+    found = measured.recommend("sghmc")
     evidence = evidence_on(run)
     warm = any(heat.off(WARM) for heat in evidence.kinetic.values())
     other = max(0.0, seconds - each * sampling.collection.total_steps)

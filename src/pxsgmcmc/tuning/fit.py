@@ -3,15 +3,17 @@
 import dataclasses
 import inspect
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from pxsgmcmc import priors
-from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.sample import finish
+from pxsgmcmc.config.build import warm_start_seed
 from pxsgmcmc.errors import Diverged, UserError, check_count, check_number, one_line
 from pxsgmcmc.expansion import expand, plan
 from pxsgmcmc.posterior import PosteriorPotential, potential
@@ -22,7 +24,7 @@ from pxsgmcmc.run import Run
 from pxsgmcmc.tree import check_float_leaves
 from pxsgmcmc.tuning.approach import Approach, approach, held_out_loss, sampling_with
 from pxsgmcmc.tuning.default_prior import HIDDEN, fan_in_variances, network_shapes
-from pxsgmcmc.tuning.recommend import Recommendation
+from pxsgmcmc.tuning.lengths import check_time, round_number, run_lengths
 from pxsgmcmc.tuning.warm_start import warm_start
 from pxsgmcmc.types import Tree
 
@@ -31,11 +33,20 @@ BATCH_SIZE, SMALL_BATCH_SIZE = 250, 100  # of more rows, and of networks that ar
 SLOW = 2e-3  # seconds that a gradient of the larger batch takes
 FACTOR_VARIANCE = 0.02  # around the identity, well below 1 / width
 LAST = {"classification": (30.0, 4.0), "regression": (HIDDEN,)}  # tried, the usual one first
-WARM_START, SEARCH = 0.15, 0.4  # shares of the time at most
+WARM_START, APPROACH, SEARCH = 0.15, 0.1, 0.4  # shares of the time at most
+OTHER_SEED = 2**30  # so that chains do not meet the noise and batches of the approach again
 APPROACH_STEPS, WARM_STEPS = 1000, 2000  # at most
-LONGEST_CYCLE = 2000
-FEWEST_STEPS = 10  # between draws
-USED = 0.8  # share of the time that is left that chains are given
+
+
+class Trying(NamedTuple):
+    """What all energies that are tried have in common."""
+
+    problem: Problem
+    starts: Sequence[Tree]
+    batch_size: int
+    steps: int
+    seed: int
+    rows: int  # over which curvatures are taken at most
 
 
 @dataclass(frozen=True)
@@ -92,46 +103,33 @@ def fit(
     Example: see `docs/automatic.md`.
     """
     ends = time.monotonic() + check_number("max_seconds", max_seconds, above=0.0)
-    starts = _starts(problem, params, chains, seed)
     check_count("draws", draws, at_least=1)
-    rows = len(problem.train.x)
-    size = rows if rows <= ALL_ROWS else BATCH_SIZE
+    _check_out(out)
+    starts = _starts(problem, params, chains, seed)
     shown = progress_for("fit", progress)
     try:
-        step_seconds = _gradient_seconds(problem, starts[0], size)
-        if size > SMALL_BATCH_SIZE and step_seconds > SLOW:
-            step_seconds *= SMALL_BATCH_SIZE / size
-            size = SMALL_BATCH_SIZE
-        spare = WARM_START * max_seconds / (chains * step_seconds)
-        warm_steps = _round_number(min(WARM_STEPS, max(50, spare)))
-        shown.tell(0.0, f"warm start of {chains} chains, at most {warm_steps:,} steps each")
+        size, step_seconds = _batch_size(problem, starts[0])
+        spare = max_seconds / (chains * step_seconds)  # steps, if there was nothing else to do
+        warm_steps = round_number(min(WARM_STEPS, max(50, WARM_START * spare)))
         if problem.validation is None:
             shown.say(
-                "no validation rows: a tenth of the training rows says when to stop a warm "
-                "start, and the prior has its usual scale"
+                "no validation rows: a tenth of the training rows says when to stop a warm start, "
+                "and the prior has its usual scale"
             )
+        shown.tell(0.0, f"warm start of {chains} chains, at most {warm_steps:,} steps each")
+        check_time(ends - time.monotonic(), max_seconds)
         prior = _prior(problem, starts[0], LAST[problem.likelihood.task][0])
         warm = [
-            warm_start(problem, start, prior=prior, seed=seed * 1000 + chain, steps=warm_steps)
-            for chain, start in enumerate(starts)
+            warm_start(problem, q, prior=prior, seed=warm_start_seed(seed, n), steps=warm_steps)
+            for n, q in enumerate(starts)
         ]
-        spare = 0.1 * max_seconds / (chains * step_seconds)
-        steps = _round_number(min(APPROACH_STEPS, max(20, spare)))
-        best, note = _search(problem, warm, size, steps, seed, ends, SEARCH * max_seconds, shown)
-        left = ends - time.monotonic()
-        collection = _lengths(best.approach, draws, left, max_seconds)
+        check_time(ends - time.monotonic(), max_seconds)
+        steps = round_number(min(APPROACH_STEPS, max(20, APPROACH * spare)))
+        rows = 2 * size if step_seconds > SLOW else 1000
+        trying = Trying(problem, warm, size, steps, (seed + OTHER_SEED) % 2**31, rows)
+        best, note = _search(trying, SEARCH * max_seconds, shown)
+        collection = run_lengths(best.approach, draws, ends - time.monotonic(), max_seconds)
         found = best.approach.recommendation
-        facts = {
-            "prior": best.energy.prior.name,
-            "last_layer": best.last,
-            "expanded": best.expanded,
-            "tried": note,
-            "step_size": found.step_size,
-            "friction": dict(found.friction),
-            "predicted": repr(found),
-            "warm_start_steps": warm_steps,
-            "approach_steps": steps,
-        }
         shown.say(f"{note}; {found}; {collection.total_steps:,} steps of each chain")
     finally:
         shown.close()
@@ -143,8 +141,29 @@ def fit(
         batch_size=size,
         seed=seed,
     )
-    sampling = dataclasses.replace(sampling, facts={"fit": facts})
-    return finish(sampling, out, progress=progress)
+    facts = {
+        "last_layer": best.last,
+        "expanded": best.expanded,
+        "choice": note,
+        "step_size": found.step_size,
+        "friction": dict(found.friction),
+        "predicted": repr(found),
+        "warm_start_steps": warm_steps,
+        "approach_steps": steps,
+    }
+    return finish(dataclasses.replace(sampling, facts={"fit": facts}), out, progress=progress)
+
+
+def _check_out(out: str | Path | None) -> None:
+    """Before long work, not after."""
+    if (
+        out is not None
+        and Path(out).exists()
+        and not (Path(out).is_dir() and not any(Path(out).iterdir()))
+    ):
+        raise UserError(
+            f"`out` must be a folder that is empty or not there, got {str(out)!r}; choose another."
+        )
 
 
 def _starts(problem: Problem, params: Tree | None, chains: int, seed: int) -> list[Tree]:
@@ -175,50 +194,46 @@ def _prior(problem: Problem, start: Tree, last: float) -> priors.Prior:
     return priors.normal(fan_in_variances(network_shapes(problem, start), last=last))
 
 
-def _gradient_seconds(problem: Problem, start: Tree, size: int) -> float:
-    """What a step costs at least; the first call compiles."""
+def _batch_size(problem: Problem, start: Tree) -> tuple[int, float]:
+    """Rows a step sees, and the seconds that a step takes at least."""
+    rows = len(problem.train.x)
+    size = rows if rows <= ALL_ROWS else BATCH_SIZE
     batch = tuple(jnp.asarray(part[:size]) for part in problem.train)
     gradient = jax.jit(jax.grad(potential(problem)))
-    jax.block_until_ready(gradient(start, batch))
+    jax.block_until_ready(gradient(start, batch))  # the first call compiles
     began = time.monotonic()
     for _ in range(3):
         jax.block_until_ready(gradient(start, batch))
-    return max(1e-5, (time.monotonic() - began) / 3.0)
+    seconds = max(1e-5, (time.monotonic() - began) / 3.0)
+    if size > SMALL_BATCH_SIZE and seconds > SLOW:
+        return SMALL_BATCH_SIZE, seconds * SMALL_BATCH_SIZE / size
+    return size, seconds
 
 
-def _search(
-    problem: Problem,
-    warm: list[Tree],
-    size: int,
-    steps: int,
-    seed: int,
-    ends: float,
-    seconds: float,
-    shown: Progress,
-) -> tuple[Candidate, str]:
+def _search(trying: Trying, seconds: float, shown: Progress) -> tuple[Candidate, str]:
     """The energy to sample: expanded if that is healthy, with the prior that predicts best."""
     began, expanded, notes = time.monotonic(), True, []
     best: Candidate | None = None
     losses: dict[float, float] = {}
-    for last in LAST[problem.likelihood.task]:
-        if best is not None:
-            spent = time.monotonic() - began
-            if problem.validation is None or spent + spent > seconds:
-                break
-        shown.tell(0.2, f"prior of scale {last:g} on the last layer, {steps:,} steps")
-        tried = _try(problem, warm, last, expanded, size, steps, seed)
+    for last in LAST[trying.problem.likelihood.task]:
+        spent = time.monotonic() - began
+        if best is not None and (best.loss is None or 2.0 * spent > seconds):
+            break
+        shown.tell(0.2, f"prior {last:g} / fan-in on the last layer, {trying.steps:,} steps")
+        tried = _try(trying, last, expanded)
         if expanded and (tried is None or not tried.approach.healthy):
             expanded = False
-            notes.append("not expanded, since the factors would run too hot")
-            tried = _try(problem, warm, last, expanded, size, steps, seed) or tried
-        if tried is not None and tried.loss is not None:
-            losses[last] = tried.loss
-        if tried is not None and (best is None or (tried.loss or 0.0) < (best.loss or 0.0)):
+            notes.append("not expanded, since the factors would not be at their temperature")
+            tried = _try(trying, last, expanded) or tried
+        if tried is None:
+            continue
+        losses |= {} if tried.loss is None else {last: tried.loss}
+        if best is None or best.loss is None or (tried.loss or 0.0) < best.loss:
             best = tried
     if best is None:
         raise Diverged(
-            "`fit` found no step size that does not diverge; start from smaller weights, or scale "
-            "the inputs to about 1."
+            "`fit` found no step size at which chains do not diverge; start from smaller weights, "
+            "or scale the inputs to about 1."
         )
     notes.insert(0, f"prior {best.last:g} / fan-in on the last layer")
     if len(losses) > 1:
@@ -227,60 +242,28 @@ def _search(
     return best, ", ".join(notes)
 
 
-def _try(
-    problem: Problem,
-    warm: list[Tree],
-    last: float,
-    expanded: bool,
-    size: int,
-    steps: int,
-    seed: int,
-) -> Candidate | None:
+def _try(trying: Trying, last: float, expanded: bool) -> Candidate | None:
     """One energy; None if its chains diverge."""
+    problem, starts = trying.problem, trying.starts
     energy = potential(
         problem,
-        prior=_prior(problem, warm[0], last),
+        prior=_prior(problem, starts[0], last),
         factor_prior=priors.normal(FACTOR_VARIANCE, at="identity"),
     )
-    starts = warm
     if expanded:
-        planned = plan(warm[0])
-        starts = [expand(start, planned) for start in warm]
+        planned = plan(starts[0])
+        starts = [expand(start, planned) for start in starts]
     try:
-        there = approach(energy, starts, batch_size=size, steps=steps, seed=seed)
+        there = approach(
+            energy,
+            starts,
+            batch_size=trying.batch_size,
+            steps=trying.steps,
+            seed=trying.seed,
+            rows=trying.rows,
+        )
     except Diverged:
         return None
-    validation = problem.validation
-    loss = None if validation is None else held_out_loss(problem, there.run, validation)
+    rows = problem.validation
+    loss = None if rows is None else held_out_loss(problem, there.run, rows)
     return Candidate(last, expanded, energy, there, loss)
-
-
-def _lengths(there: Approach, draws: int, seconds: float, max_seconds: float) -> Collection:
-    """Burn-in and cycles that forget the softest direction, or as long as there is time."""
-    cycle = min(LONGEST_CYCLE, max(100.0, 2.0 * _memory(there.recommendation)))
-    burn_in = 10.0 * cycle
-    affordable = USED * (seconds - there.other_seconds) / max(there.step_seconds, 1e-7)
-    if affordable < FEWEST_STEPS * draws:
-        raise UserError(
-            f"`max_seconds` must leave time for {draws} draws after the settings are found, got "
-            f"{max_seconds:g}; give at least {2.0 * (max_seconds - seconds) + 5.0:.0f}, or ask for "
-            "fewer draws."
-        )
-    share = min(1.0, affordable / (burn_in + draws * cycle))
-    return Collection(
-        draws, _round_number(max(FEWEST_STEPS, share * cycle)), _round_number(share * burn_in)
-    )
-
-
-def _memory(found: Recommendation) -> float:
-    """Steps in which the softest direction that anything holds is forgotten."""
-    times = [time for pair in found.prediction.autocorrelation.values() for time in pair]
-    return max((time for time in times if time < float("inf")), default=100.0)
-
-
-def _round_number(value: float) -> int:
-    """The largest of 1, 2, 5, 10, 20, ... that is not above."""
-    rounded = 1
-    for number in (scale * unit for scale in (10**k for k in range(10)) for unit in (1, 2, 5)):
-        rounded = number if number <= value else rounded
-    return rounded

@@ -53,7 +53,7 @@ def warm_start(
     Example:
       >>> import pxsgmcmc as px
       >>> x = np.linspace(-1.0, 1.0, 64, dtype=np.float32)[:, None]
-      >>> problem = px.Problem(lambda w, x: x * w, px.likelihoods.gaussian(noise=0.1),
+      >>> problem = px.Problem(lambda w, x: x @ w, px.likelihoods.gaussian(noise=0.1),
       ...                      train=(x, 2.0 * x))
       >>> round(float(warm_start(problem, jnp.zeros(1), steps=1000, learning_rate=0.03)[0]), 1)
       2.0
@@ -76,7 +76,7 @@ def warm_start(
     best, lowest, since = params, loss(params, held_out), 0
     for first in range(0, steps, between):
         for number, rows in enumerate(stream.rows(first, min(between, steps - first)), first):
-            state = step(jax.random.fold_in(keys, number), state, rows)
+            state = step(keys, number, state, rows)
         now = loss(state[0], held_out)
         best, lowest, since = (state[0], now, 0) if now < lowest else (best, lowest, since + 1)
         if since == patience:
@@ -107,7 +107,7 @@ def _train_and_held_out(problem: Problem, seed: int) -> tuple[Rows, Rows]:
 
 def _compiled(
     problem: Problem, prior: Any, train: Rows, learning_rate: float
-) -> tuple[Callable[[Key, Any, np.ndarray], Any], Callable[[Tree, Rows], float]]:
+) -> tuple[Callable[[Key, int, Any, np.ndarray], Any], Callable[[Tree, Rows], float]]:
     """A step of Adam on some rows, and the mean of minus the log probability of others."""
     energy, adam = potential(problem, prior=prior), optax.adam(learning_rate)
     data = jax.tree.map(jnp.asarray, tuple(train))
@@ -116,11 +116,11 @@ def _compiled(
         return energy(params, batch) / energy.data_size
 
     @jax.jit
-    def step(key: Key, state: Any, data: Batch, rows: Array) -> Any:
+    def step(keys: Key, number: int, state: Any, data: Batch, rows: Array) -> Any:
         params, moments = state
         batch = jax.tree.map(lambda x: x[rows], data)
         if problem.augment is not None:
-            batch = problem.transform_batch(key, batch)
+            batch = problem.transform_batch(jax.random.fold_in(keys, number), batch)
         gradient = jax.grad(scaled)(params, batch)
         # Adam's powers of the step number mix kinds of numbers, which a user may have forbidden.
         with jax.numpy_dtype_promotion("standard"):
@@ -138,4 +138,4 @@ def _compiled(
         mean = -total / len(rows.x)
         return mean if np.isfinite(mean) else float("inf")
 
-    return lambda key, state, rows: step(key, state, data, rows), loss
+    return lambda keys, number, state, rows: step(keys, number, state, data, rows), loss

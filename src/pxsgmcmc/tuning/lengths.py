@@ -1,0 +1,46 @@
+"""How long a run is to be, from how long its chains remember and the time there is."""
+
+from pxsgmcmc.chain.collection import Collection
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.tuning.approach import Approach
+from pxsgmcmc.tuning.recommend import Recommendation
+
+SHORTEST_CYCLE, LONGEST_CYCLE = 100, 2000  # steps between draws, if there is time
+FEWEST_STEPS = 10  # between draws, if there is not
+BURN_IN = 10  # cycles
+USED = 0.8  # share of the time that is left that chains are given
+
+
+def run_lengths(there: Approach, draws: int, seconds: float, max_seconds: float) -> Collection:
+    """Burn-in and cycles that forget the softest direction, or as long as there is time."""
+    cycle = min(LONGEST_CYCLE, max(SHORTEST_CYCLE, 2.0 * _memory(there.recommendation)))
+    burn_in = BURN_IN * cycle
+    affordable = USED * (seconds - there.other_seconds) / max(there.step_seconds, 1e-7)
+    check_time(seconds if affordable >= FEWEST_STEPS * draws else 0.0, max_seconds)
+    share = min(1.0, affordable / (burn_in + draws * cycle))
+    return Collection(
+        draws, round_number(max(FEWEST_STEPS, share * cycle)), round_number(share * burn_in)
+    )
+
+
+def check_time(left: float, max_seconds: float) -> None:
+    """Raise `UserError` if no time is left."""
+    if left <= 0.0:
+        raise UserError(
+            "`max_seconds` must leave time to sample after the settings are found, got "
+            f"{max_seconds:g}; try {max(30.0, 3.0 * max_seconds):.0f}, or fewer chains."
+        )
+
+
+def _memory(found: Recommendation) -> float:
+    """Steps in which the softest direction that anything holds is forgotten."""
+    times = [time for pair in found.prediction.autocorrelation.values() for time in pair]
+    return max((time for time in times if time < float("inf")), default=100.0)
+
+
+def round_number(value: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, ... that is not above."""
+    rounded = 1
+    for number in (scale * unit for scale in (10**k for k in range(10)) for unit in (1, 2, 5)):
+        rounded = number if number <= value else rounded
+    return rounded
