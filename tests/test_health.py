@@ -74,3 +74,9 @@ def test_no_advice_contradicts_another():
         )
         advice = " ".join(judge(evidence).warnings)
         assert not ("lower `step_size`" in advice and "raise `step_size`" in advice), advice
+
+
+def test_an_r_hat_that_few_draws_may_have_by_chance_is_neither_healthy_nor_blamed():
+    verdict = judge(Evidence(draws=20, energy_r_hat=1.3))
+    assert verdict.healthy is None and not verdict.warnings
+    assert "too few draws" in verdict.headline and "1.39 by chance" in verdict.headline

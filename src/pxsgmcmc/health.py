@@ -101,6 +101,10 @@ def judge(evidence: Evidence) -> Verdict:
         if evidence.draws >= fewest:
             why = "nothing known about whether it has settled"
         return Verdict(healthy=None, headline=_headline(why, evidence))
+    if evidence.energy_r_hat is not None and evidence.energy_r_hat > R_HAT:
+        limit = highest_r_hat(evidence.chains, evidence.draws)
+        why = f"too few draws to say whether it has settled (R-hat is up to {limit:.3g} by chance)"
+        return Verdict(healthy=None, headline=_headline(why, evidence))
     return Verdict(healthy=True, headline=_headline("healthy", evidence))
 
 

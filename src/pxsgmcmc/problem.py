@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pxsgmcmc.data.check import check_inputs, check_pair
+from pxsgmcmc.data.check import check_inputs, scale_warnings, check_pair
 from pxsgmcmc.errors import UserError, one_line
 from pxsgmcmc.likelihoods.likelihood import Likelihood
 from pxsgmcmc.tree import path_name
@@ -202,13 +202,14 @@ class Problem:
                 "`apply` must be a fixed function of params and inputs, but it draws random "
                 "numbers: switch dropout off (evaluation mode)."
             )
+        warnings = [] if self.transform is not None else scale_warnings(self.train.x)
         rows = np.asarray(jax.jit(self.distribution)(params, x))
         if self.likelihood.task == "classification" and _are_probabilities(rows):
-            return [
+            warnings.append(
                 "`apply` seems to give probabilities: each row is between 0 and 1 and adds up to "
                 "1. Give logits, without softmax."
-            ]
-        return []
+            )
+        return warnings
 
     def facts(self) -> dict[str, Any]:
         """What a manifest says of it."""

@@ -16,6 +16,7 @@ from pxsgmcmc.data.check import (
     check_split,
     check_targets,
     encode_labels,
+    scale_warnings,
 )
 
 IMAGES = np.zeros((2, 4, 4, 1), np.uint8)
@@ -192,3 +193,11 @@ def test_text_becomes_codes_of_sorted_names():
     assert_refused(lambda: encode_labels(np.array(["a", 3], object)), "one kind, got 3;")
     assert_refused(lambda: encode_labels([["a"], ["b"]]), "shape (n,), got (2, 1)")
     assert_refused(lambda: encode_labels([0.5, np.nan]), "row 1;")
+
+
+def test_columns_of_very_different_size_are_said():
+    x = np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 0.001, 500.0]
+    (warning,) = scale_warnings(x)
+    assert "column 2" in warning and "standardise" in warning
+    assert scale_warnings(x / x.std(axis=0)) == []
+    assert scale_warnings(np.ones((50, 3))) == []  # constant columns have no size

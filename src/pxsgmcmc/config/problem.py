@@ -73,7 +73,7 @@ def load_data(config: Config) -> Dataset:
         names = ("train", "validation", "test", "shifts", "out_of_distribution", "task", "labels")
         spec = {name: getattr(data, name) for name in (*names, "standardise", "header")}
         spec = {name: value for name, value in spec.items() if value not in (None, {})}
-        return load_files(spec, base=Path(data.folder or "."), seed=config.seed)
+        return load_files(spec, base=Path(data.folder or "."), seed=data.split_seed)
     _check_known("data.name", data.name)
     for setting in ("shifts", "out_of_distribution"):  # heard of before sampling, not after
         for name in getattr(config.evaluate, setting):

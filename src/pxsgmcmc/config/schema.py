@@ -25,6 +25,7 @@ class Data(Section):
       train: your own training data, as in { x = "X.npy", y = "y.npy" }; .npy, .npz, .csv, .parquet,
         where y may name a column of the table.
       validation: files likewise, or a fraction of the training rows.
+      split_seed: of the choice of these rows; not the run's, so that seeds share their data.
       test: files likewise.
       shifts: name -> files likewise.
       out_of_distribution: name -> files of inputs alone.
@@ -44,6 +45,7 @@ class Data(Section):
     flip: bool = True
     train: dict[str, Any] | None = None
     validation: dict[str, Any] | Fraction | None = None
+    split_seed: Count = 0
     test: dict[str, Any] | None = None
     shifts: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     out_of_distribution: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)

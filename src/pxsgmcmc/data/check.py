@@ -11,6 +11,8 @@ import numpy as np
 from pxsgmcmc.data.arrays import as_array, as_numbers, blocks, check_finite, rows_text
 from pxsgmcmc.errors import UserError, one_line
 
+_MOST_UNEVEN = 1000.0  # ratio of the spreads of two columns
+
 
 def check_pair(value: Any, *, name: str) -> tuple[Any, Any]:
     """`value` if it is a pair of inputs and labels, as `train=(x, y)` has to be.
@@ -222,3 +224,23 @@ def _refuse(name: str, rule: str, remedy: str, got: str | None = None) -> NoRetu
     value = "" if got is None else f", got {got}"
     end = f"; {remedy}" if remedy else ""
     raise UserError(f"`{name}` must hold {rule}{value}{end}.")
+
+
+def scale_warnings(x: np.ndarray) -> list[str]:
+    """Say so if columns of a table differ in size by orders of magnitude, which no prior suits.
+
+    Example:
+      >>> scale_warnings(np.array([[0.0, 0.0], [1.0, 2.0]]))
+      []
+    """
+    if x.ndim != 2 or x.shape[1] < 2 or len(x) < 2:
+        return []
+    spread = x.std(axis=0, dtype=np.float64)
+    widest, narrowest = int(np.argmax(spread)), float(spread[spread > 0].min(initial=np.inf))
+    if spread[widest] < _MOST_UNEVEN * narrowest:
+        return []
+    return [
+        f"`train` has inputs of very different size: column {widest} spreads by "
+        f"{spread[widest]:.3g}, another by {narrowest:.2g}; standardise them, or give the problem "
+        "a `transform`."
+    ]

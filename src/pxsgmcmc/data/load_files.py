@@ -69,7 +69,7 @@ def load_files(
         validation: 4 rows, x (2) float32, 0 (2), 1 (2)
         inputs standardised by mean 20.5, 21.5 and standard deviation 12.24, 12.24
         classification, because y holds whole numbers; the setting `task` decides
-        validation is 0.2 of the training rows, chosen by seed 0
+        validation is 0.2 of the training rows, chosen by `split_seed` = 0
     """
     fraction = _check_settings(spec, validation)
     reading = {"header": spec.get("header"), "mixed": spec.get("labels") == "names"}
@@ -88,7 +88,7 @@ def load_files(
     splits = {"train": Split(train.x, targets.encode(train))}
     if fraction is not None:
         splits |= _divided(splits["train"], fraction, seed, stratified=bool(targets.classes))
-        notes.append(f"validation is {fraction:g} of the training rows, chosen by seed {seed}")
+        notes.append(f"validation is {fraction:g} of the training rows, chosen by `split_seed` = {seed}")
     elif "validation" in spec:
         splits["validation"] = read("validation", spec["validation"])
     if "test" in spec:
