@@ -47,6 +47,9 @@ def test_check_float_leaves_names_the_place():
     refused(lambda: tree.check_float_leaves("position", {}), "`position`", "empty tree")
     refused(lambda: tree.check_float_leaves("position", jnp.arange(2)), "int32", "its root")
     refused(lambda: tree.check_float_leaves("position", {"n": [jnp.arange(2)]}), "'n/0'")
+    module = {"activation": jnp.tanh}  # as an Equinox module keeps its functions
+    remedy = "`eqx.partition(model, eqx.is_inexact_array)`"
+    refused(lambda: tree.check_float_leaves("params", module), "'activation'", remedy)
     tree.check_float_leaves("position", MIXED)
 
 

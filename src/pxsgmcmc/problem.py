@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pxsgmcmc.data.check import check_inputs, scale_warnings, check_pair
+from pxsgmcmc.data.check import check_inputs, check_pair, scale_warnings
 from pxsgmcmc.errors import UserError, one_line
 from pxsgmcmc.likelihoods.likelihood import Likelihood
 from pxsgmcmc.tree import path_name

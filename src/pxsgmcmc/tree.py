@@ -48,7 +48,8 @@ def check_float_leaves(name: str, tree: Tree) -> None:
             what = f"{kind} array" if kind is not None else type(leaf).__name__
             raise UserError(
                 f"`{name}` must hold floating-point arrays only, got {what} at "
-                f"{path_name(path) or 'its root'!r}; split off what is not sampled first."
+                f"{path_name(path) or 'its root'!r}; split off what is not sampled first (of an "
+                "Equinox module, by `eqx.partition(model, eqx.is_inexact_array)`)."
             )
 
 

@@ -51,7 +51,7 @@ def test_chunks_do_not_matter_and_a_resumed_run_equals_one_that_never_stopped(
 
 def test_a_used_directory_is_refused_unless_resumed_with_the_same_settings(tmp_path):
     first = run(out=tmp_path / "run")
-    with pytest.raises(UserError, match="already holds a run"):
+    with pytest.raises(UserError, match=r"already holds a run: .*in Python `resume=True`"):
         run(out=tmp_path / "run")
     assert same(first, run(out=tmp_path / "run", resume=True))
     with pytest.raises(UserError, match=r"another executor .scan; now loop"):

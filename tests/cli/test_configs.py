@@ -75,3 +75,19 @@ def test_a_run_of_the_older_layout_or_of_a_newer_one_says_so_in_one_sentence(for
     out = ["--out", str(tmp_path / "other"), "--resume"]
     said = call("run", str(tmp_path / "small.toml"), *out)
     assert_one_line(said, 2, f"is in format {format}")
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--draws", "5"], "There is no flag '--draws'; did you mean `--chain.draws`?"),
+        (["--ot=runs/x"], "There is no flag '--ot'; did you mean `--out`?"),
+        (["--seed", "1", "--accept-change"], "did you mean `--accept-changes`?"),
+        (["--qqq", "1"], "There is no flag '--qqq'; see `pxsgmcmc run --help`."),
+    ],
+)
+def test_a_flag_that_does_not_exist_is_corrected(tmp_path, flags, words):
+    (tmp_path / "small.toml").write_text(SMALL)
+    said = call("run", str(tmp_path / "small.toml"), "--out", str(tmp_path / "new"), *flags)
+    assert_one_line(said, 2, words)
+    assert not (tmp_path / "new").exists()

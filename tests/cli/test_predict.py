@@ -34,8 +34,10 @@ def test_probabilities_and_uncertainties_are_written(run, images, tmp_path):
     out = tmp_path / "all.npz"
     assert call("predict", str(run), str(images), "--out", str(out), "--batch-size", "5").code == 0
     with np.load(out) as found:
-        assert sorted(found) == ["aleatoric", "entropy", "epistemic", "probabilities"]
-        for name in found:
+        numbers = ["aleatoric", "entropy", "epistemic", "probabilities"]
+        assert sorted(found) == sorted([*numbers, "classes"])
+        assert found["classes"].tolist() == [str(digit) for digit in range(10)]
+        for name in numbers:
             assert_close(found[name], getattr(expected, name), terms=2 * (64 + 4), scale=5.0)
         np.testing.assert_allclose(
             found["entropy"], found["aleatoric"] + found["epistemic"], atol=1e-12

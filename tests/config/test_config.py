@@ -84,6 +84,12 @@ def test_a_value_that_smuggles_in_another_line_is_text():
             ["--sampler.friction", "[1]"],
             '`sampler.friction` must be a number or "auto" or a table, got [1]',
         ),
+        (
+            ['--sampler.step_size={kind = "cyclical", peak = "4e-3"}'],
+            "`sampler.step_size.peak` must be a positive number or \"auto\", got '4e-3'",
+        ),
+        (["--sampler.step_size", '"fast"'], 'must be a positive number or a table or "auto", got'),
+        (["--draws", "5"], "has no setting 'draws': `draws`; did you mean `chain.draws`?"),
         (["--model.widths", "[4, 0]"], "`model.widths[1]` must be a whole number >= 1, got 0"),
         (["--seed", "0x" + "f" * 5000], "`seed` must be a whole number <= 1000000000, got a huge"),
         (["--seed." + ".".join("a" * 3000), "1"], "`seed` must be a whole number"),

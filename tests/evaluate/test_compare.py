@@ -178,6 +178,25 @@ def test_what_cannot_be_compared_is_refused(second, words):
         compare([result("A", 0, {"nll": 1.0}), second])
 
 
+def test_other_test_rows_in_the_same_number_are_refused():
+    one, two = (result(m, 3, {"nll": 1.0}, test_sha256=h) for m, h in (("A", "aa"), ("B", "bb")))
+    words = "same test rows only, but those of A with seed 3 and of B with seed 3 differ"
+    with pytest.raises(UserError, match=words):
+        compare([one, two])
+    unknown = result("C", 0, {"nll": 1.0})
+    with pytest.raises(UserError, match=words):
+        compare([unknown, one, two])
+    assert len(compare([unknown, one]).methods) == 2
+
+
+def test_other_training_rows_are_said():
+    hashes = {"A": "aa", "B": "aa", "C": "cc", "D": ""}  # that of D is not known
+    given = [result(m, 0, {"nll": 1.0}, train_sha256=h) for m, h in hashes.items()]
+    note = "Not all methods had the same training rows: those of C are not those of A."
+    assert note in compare(given).notes
+    assert not any("training rows" in note for note in compare(given[:2]).notes)
+
+
 def test_nothing_and_an_unknown_metric_are_refused():
     with pytest.raises(UserError, match="at least one run"):
         compare([])

@@ -68,6 +68,19 @@ def test_what_was_written_is_what_was_returned(run, results):
     assert found.shifts == found.out_of_distribution == {} and found.corruptions is None
 
 
+def test_the_rows_it_was_judged_on_are_known_by_their_hash(run, results):
+    x, y = rows_of("digits")
+    subject = results.subject
+    assert subject.train_sha256 == open_any(run).problem.sha256
+    assert evaluate(run, test=(x, y)).subject == subject
+    changed = x.copy()
+    changed[-1].flat[0] ^= 1
+    for other in ((changed, y), (x, np.roll(y, 1))):
+        found = evaluate(run, test=other).subject
+        assert found.test_sha256 != subject.test_sha256
+        assert found.train_sha256 == subject.train_sha256
+
+
 def test_each_labelled_set_has_every_metric_and_each_draw_its_own(results, logits):
     train = rows_of("digits", "train")
     for split, (x, y) in (

@@ -13,6 +13,8 @@ def result(
     model="resnet_frn, depth 8, width 8",
     rows=100,
     steps=4000,
+    train_sha256="",
+    test_sha256="",
     shifts=None,
     corruptions=None,
     ood=None,
@@ -30,6 +32,8 @@ def result(
         parameters=1000,
         sampled=1000,
         version="0.1.0",
+        train_sha256=train_sha256,
+        test_sha256=test_sha256,
     )
     return Results(
         subject=subject,

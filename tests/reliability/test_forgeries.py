@@ -162,7 +162,7 @@ def test_a_run_that_is_sealed_again_unchanged_is_healthy(healthy, tmp_path):
 ORIGIN = [
     ("origin", key)
     for key in (
-        *("seed", "chain", "executor", "versions", "devices", "method", "sampler", "collection"),
+        *("seed", "chain", "executor", "versions", "rounding", "method", "sampler", "collection"),
         *("group_sizes", "schedule", "data", "data_sha256", "likelihood", "model", "names"),
     )
 ]

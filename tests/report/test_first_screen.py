@@ -134,6 +134,26 @@ def test_an_infinite_r_hat_is_told_from_one_that_is_not_defined():
     assert re.findall(r"<td[^>]*>(.*?)</td>", row) == ["∞", "–", "3.00"]
 
 
+@pytest.mark.parametrize(
+    ("chains", "words"), [(1, "4,000 steps in all"), (4, "4,000 steps a chain")]
+)
+def test_the_steps_of_several_chains_are_said_of_each(chains, words):
+    run = reported()
+    subject = msgspec.structs.replace(run.results.subject, chains=chains)
+    run = run._replace(results=msgspec.structs.replace(run.results, subject=subject))
+    assert words in Page(header(write_report([run]))).words
+
+
+@pytest.mark.parametrize(("draws", "highest"), [(20, "above 1.39 in 1 of 100 runs"), (4000, None)])
+def test_how_high_chance_takes_r_hat_is_said_of_few_draws(draws, highest):
+    run = reported()
+    changed = msgspec.structs.replace(run.diagnostics.convergence, draws=draws)
+    changed = msgspec.structs.replace(run.diagnostics, convergence=changed)
+    words = Page(write_report([run._replace(diagnostics=changed)])).words
+    assert "the verdict goes by the energy and by the median" in words
+    assert highest in words if highest else "chance alone" not in words
+
+
 @pytest.mark.parametrize("many", range(1, 14))
 @pytest.mark.parametrize("columns", [0, 3, 9])
 def test_no_row_of_figures_is_two_thirds_empty(many, columns):

@@ -38,7 +38,7 @@ COMMANDS = {
     "run": Command("run:run", "run a configuration: sample, keep draws, survive", True),
     "resume": Command("run:resume", "go on with a run that was stopped"),
     "show": Command("show:show", "what a run is, how far, and whether it is well"),
-    "list": Command("show:list_runs", "the runs under a folder"),
+    "list": Command("listing:list_runs", "the runs under a folder"),
     "verify": Command("show:verify", "check every file of a run against its hash"),
     "predict": Command("predict:predict_file", "probabilities and uncertainty for new inputs"),
     "evaluate": Command("evaluate:evaluate_run", "how good its predictions are, and where", True),
@@ -175,6 +175,9 @@ def _call(name: str, arguments: list[str]) -> int:
         raise UserError(f"{problem} See `pxsgmcmc {name} --help`.")
     args, settings = parsed[0]
     if command.takes_settings:
+        from pxsgmcmc.cli.flags import check_flags
+
+        check_flags(name, call, rest)
         settings["settings"] = rest
     if name in COMPILING:
         check_address_space()

@@ -56,8 +56,8 @@ def run(
     folder = Path(out) if out is not None else Path("runs") / Path(config).stem
     if (folder / MANIFEST).exists() and not resume:
         raise UserError(
-            f"`{folder}` already holds a run: go on with --resume, or choose another directory "
-            "with --out."
+            f"`{folder}` already holds a run: go on with it (`--resume`), or choose another "
+            "directory with --out."
         )
     check_folder_target(str(folder), "--out", may_exist=True)
     if chosen.chains == 1 and folder.is_dir() and not (folder / MANIFEST).exists():

@@ -1,25 +1,23 @@
-"""The commands `pxsgmcmc show`, `list` and `verify`: a look at runs without changing them."""
+"""The commands `pxsgmcmc show` and `verify`: a look at a run without changing it."""
 
-import shlex
-import sys
 import time
 from collections import deque
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import tyro
-from rich.console import Console
-from rich.table import Table
 
-from pxsgmcmc.config import started_from_python
-from pxsgmcmc.errors import CorruptRun, UserError, printable
-from pxsgmcmc.store import Run as StoredRun
-from pxsgmcmc.store import lock, open_run, verify_chains
+from pxsgmcmc.cli.run_facts import progress, status, what
+from pxsgmcmc.errors import CorruptRun, printable
+from pxsgmcmc.store import open_run, verify_chains
 from pxsgmcmc.store import verify as verify_run
-from pxsgmcmc.store.chains import is_several, not_begun, open_folders
+from pxsgmcmc.store.chains import is_several, not_begun, open_folders, read_chains
 from pxsgmcmc.store.known_facts import LogLine
-from pxsgmcmc.store.layout import MANIFEST, chain_folders
+from pxsgmcmc.store.layout import chain_folders
+
+if TYPE_CHECKING:
+    from pxsgmcmc.run import Run
 
 
 def show(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> None:
@@ -31,50 +29,18 @@ def show(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> None:
       directory: of the run.
     """
     folder = Path(directory)
-    several = is_several(folder)
-    for one in chain_folders(folder) if several else [folder]:
-        begun = not (several and not_begun(one))
-        rows = _rows(one) if begun else {"run": str(one), "status": "not begun"}
-        width = max(map(len, rows))
-        for name, text in rows.items():
-            print(f"{name.ljust(width)}  {printable(text)}")
-        print()
-    if several:
-        open_folders(folder)  # says so if a chain is missing
-
-
-def list_runs(
-    folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")] = "runs",
-) -> None:
-    """List the runs under a folder.
-
-    pxsgmcmc list
-    pxsgmcmc list runs/study
-
-    Args:
-      folder: where to look.
-    """
-    root = Path(folder)
-    if not root.is_dir():
-        raise UserError(f"There is no folder `{root}`; runs are made by `pxsgmcmc run`.")
-    table = Table("run", "status", "draws", "what", "seed", box=None, header_style="bold")
-    for manifest in sorted(root.rglob(MANIFEST)):
-        place = str(manifest.parent.relative_to(root.parent))
-        try:
-            run = open_run(manifest.parent)
-            seed = str(run.manifest["origin"].get("seed", "?"))
-            cells = (place, _status(run), _progress(run), _what(run), seed)
-        except CorruptRun:
-            advice = f"pxsgmcmc verify {shlex.quote(str(manifest.parent))}"
-            cells = (place, "damaged", "", f"see `{advice}`", "")
-        except UserError as error:
-            cells = (place, "unreadable", "", str(error), "")
-        table.add_row(*map(printable, cells))
-    if table.row_count:
-        # Whoever reads through a pipe wants a line a run, however long.
-        Console(markup=False, width=None if sys.stdout.isatty() else 10_000).print(table)
-    else:
-        print(f"No runs under {root}")
+    if not is_several(folder):
+        _print(_rows(folder))
+        return
+    fault = None
+    try:
+        _print(_rows_together(folder))
+    except CorruptRun as error:
+        fault = error  # of what is there, all is shown first
+    for one in chain_folders(folder):
+        _print({"run": str(one), "status": "not begun"} if not_begun(one) else _rows(one))
+    if fault is not None:
+        raise fault
 
 
 def verify(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> None:
@@ -101,6 +67,39 @@ def verify(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> None:
         )
 
 
+def _print(rows: dict[str, str]) -> None:
+    width = max(map(len, rows))
+    for name, text in rows.items():
+        print(f"{name.ljust(width)}  {printable(text)}")
+    print()
+
+
+def _rows_together(folder: Path) -> dict[str, str]:
+    """What all chains are together, of which none may be missing."""
+    from pxsgmcmc.run import Run
+
+    records = [open_run(place) for place in open_folders(folder)]
+    chains = read_chains(folder).chains
+    late = chains - len(records)
+    rows = {"run": str(folder), "chains": f"{chains}, {late} not begun" if late else str(chains)}
+    if not records:
+        return {**rows, "status": "not begun"}
+    rows |= {
+        "what": what(records[0]),
+        "status": status(records, late),
+        "draws": progress(records, chains),
+    }
+    return rows | _verdict_rows(Run(records, None, None, path=folder))
+
+
+def _verdict_rows(seen: "Run") -> dict[str, str]:
+    known = len(seen) > 0 or seen.status == "diverged"  # perhaps before its first draw
+    if not known:
+        return {"verdict": "not known yet"}
+    warnings = {f"warning {n}": text for n, text in enumerate(seen.verdict.warnings, 1)}
+    return {"verdict": seen.verdict.headline, **warnings}
+
+
 def _rows(folder: Path) -> dict[str, str]:
     from pxsgmcmc.run import Run
     from pxsgmcmc.run.health import last_cycle_temperatures
@@ -111,9 +110,9 @@ def _rows(folder: Path) -> dict[str, str]:
     devices = origin.get("rounding", {}).get("devices", "?")
     rows = {
         "run": str(folder),
-        "what": _what(run),
-        "status": _status(run),
-        "draws": _progress(run),
+        "what": what(run),
+        "status": status([run]),
+        "draws": progress([run]),
         "seed, chain": f"{origin.get('seed', '?')}, {origin.get('chain', '?')}",
         "made by": f"pxsgmcmc {facts['version']}, jax {origin.get('versions', {}).get('jax', '?')},"
         f" {origin.get('executor', '?')} executor on {devices}",
@@ -127,34 +126,10 @@ def _rows(folder: Path) -> dict[str, str]:
         )
     if heat := last_cycle_temperatures(seen):
         rows["kinetic temperature"] = ", ".join(f"{k} {v}" for k, v in heat.items())
-    verdict = seen.verdict
-    known = len(seen) > 0 or run.status == "diverged"  # perhaps before its first draw
-    rows["verdict"] = verdict.headline if known else "not known yet"
-    for number, warning in enumerate(verdict.warnings if known else [], 1):
-        rows[f"warning {number}"] = warning
+    rows |= _verdict_rows(seen)
     if run.notes:
         rows["note"] = " ".join(run.notes)
     return rows
-
-
-def _what(run: StoredRun) -> str:
-    origin = run.manifest["origin"]
-    method, data = origin.get("method", "a sampler"), origin.get("data", "data")
-    python = ", started from Python" if started_from_python(run.config) else ""
-    return f"{method} on {data}, {origin.get('model', 'a network')}{python}"
-
-
-def _status(run: StoredRun) -> str:
-    if run.status == "running" and not lock.writer(run.path):
-        return "stopped (resume goes on)"
-    return run.status
-
-
-def _progress(run: StoredRun) -> str:
-    asked = run.manifest["progress"].get("draws")
-    if asked is None:
-        asked = run.manifest["origin"].get("collection", {}).get("draws", "?")
-    return f"{len(run.draws)}/{asked}"
 
 
 def _ago(moment: float) -> str:

@@ -5,23 +5,15 @@ import re
 import stat
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, get_origin
+from typing import Any
 
 import msgspec
 
 from pxsgmcmc.config.schema import Config, Evaluate
+from pxsgmcmc.config.sentences import one_sentence, within_a_line
 from pxsgmcmc.config.together import check_together
-from pxsgmcmc.errors import UserError, did_you_mean, one_line
+from pxsgmcmc.errors import UserError
 
-_WORDS = {
-    "`int`": "a whole number",
-    "`float`": "a number",
-    "`str`": "text",
-    "`bool`": "true or false",
-    "`object`": "a table",
-    "`array`": "a list",
-    "`null`": "nothing",
-}
 _MOST_CHARACTERS = 1 << 18
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{32}}")
@@ -68,13 +60,13 @@ def parse_config(
     except RecursionError:
         raise UserError(f"{name!r} is not TOML: it is nested too deeply.") from None
     except ValueError as error:  # also of integers with thousands of digits
-        raise UserError(_line(f"{name!r} is not TOML: {error}.")) from None
+        raise UserError(within_a_line(f"{name!r} is not TOML: {error}.")) from None
     for key, value in _pairs(overrides or []):
         _put(tables, key, value)
     try:
         config = msgspec.convert(tables, Config, strict=True)
     except msgspec.ValidationError as error:
-        raise UserError(_sentence(str(error), tables)) from None
+        raise UserError(one_sentence(str(error), tables)) from None
     if config.threads is None:
         config = msgspec.structs.replace(config, threads=2 if config.chains == 1 else 1)
     return check_together(_with_folder(config, (folder or Path()).resolve()))
@@ -112,7 +104,7 @@ def parse_evaluate(overrides: list[str]) -> Evaluate:
         return msgspec.convert(tables.get("evaluate", {}), Evaluate, strict=True)
     except msgspec.ValidationError as error:
         message = str(error).replace("`$", "`$.evaluate")
-        raise UserError(_sentence(message, tables)) from None
+        raise UserError(one_sentence(message, tables)) from None
 
 
 def started_from_python(text: str) -> bool:
@@ -186,115 +178,3 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
         if not isinstance(place, dict):
             raise UserError(f"`{key}` cannot be set: `{section}` is not a table.")
     place[last] = value
-
-
-def _sentence(message: str, tables: dict[str, Any]) -> str:
-    """The message of msgspec as ours: the setting, the rule, the value, perhaps a suggestion."""
-    problem, _, where = message.partition(" - at `$")
-    path = where.rstrip("`").lstrip(".")
-    if unknown := re.match(r"Object contains unknown field `(.*)`", problem, re.DOTALL):
-        return _unknown(unknown[1], path, tables)
-    if missing := re.match(r"Object missing required field `(.*)`", problem):
-        return f"`{_join(path, missing[1])}` is missing."
-    if tag := re.match(r"Invalid value '?(.*?)'?$", problem, re.DOTALL):
-        known = _tags(path)
-        choices = f"; known: {', '.join(known)}" if known else ""
-        return _line(f"`{path}` cannot be {tag[1]!r}{choices}.")
-    if enum := re.match(r"Invalid enum value (.*)$", problem, re.DOTALL):
-        known = _choices(path, tables)
-        return _line(f"`{path}` must be one of {', '.join(known)}, got {enum[1]}.")
-    if not problem.startswith("Expected "):
-        return _line(f"`{path}` is no number that fits, got {_shown(tables, path)}.")
-    for word, plain in _WORDS.items():
-        problem = problem.replace(word, plain)
-    wanted = problem.removeprefix("Expected ").partition(", got")[0].replace("`", "")
-    for word, plain in _WORDS.items():  # in a union the words stand without their marks
-        wanted = re.sub(rf"\b{word.strip('`')}\b", plain, wanted)
-    wanted = wanted.replace(" | ", " or ").replace(".0", "")
-    if choices := _choices(path, tables):
-        wanted = re.sub(r"\btext\b", " or ".join(f'"{choice}"' for choice in choices), wanted)
-    return _line(f"`{path or 'config'}` must be {wanted}, got {_shown(tables, path)}.")
-
-
-def _shown(tables: Any, path: str) -> str:
-    try:
-        return one_line(_lookup(tables, path))
-    except ValueError:  # Python does not write out integers of thousands of digits
-        return "a huge number"
-    except RecursionError:
-        return "something nested deeply"
-
-
-def _line(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 300 else text[:297] + "..."
-
-
-def _unknown(field: str, path: str, tables: dict[str, Any]) -> str:
-    hint = did_you_mean(field, _fields(path, tables))
-    place = f"[{path}]" if path else "The configuration"
-    return _line(f"{place} has no setting {field!r}: `{_join(path, field)}`; {hint}")
-
-
-def _join(path: str, field: str) -> str:
-    return f"{path}.{field}" if path else field
-
-
-def _lookup(tables: Any, path: str) -> Any:
-    for part in re.findall(r"[^.\[\]]+", path):
-        if isinstance(tables, dict):
-            tables = tables.get(part)
-        elif isinstance(tables, list) and part.isdigit():
-            tables = tables[int(part)]
-    return tables
-
-
-def _types_at(path: str) -> list[Any]:
-    """The struct types that may stand at a path of the schema."""
-    types: list[Any] = [Config]
-    for part in re.findall(r"[^.\[\]]+", path):
-        found = []
-        for struct in types:
-            for field in msgspec.structs.fields(struct):
-                if field.name == part:
-                    inner = getattr(field.type, "__args__", (field.type,))
-                    found += [
-                        t for t in inner if isinstance(t, type) and issubclass(t, msgspec.Struct)
-                    ]
-        types = found
-    return types
-
-
-def _tags(path: str) -> list[str]:
-    types = _types_at(path.rpartition(".")[0])
-    return list(dict.fromkeys(str(struct.__struct_config__.tag) for struct in types))
-
-
-def _fields(path: str, tables: dict[str, Any]) -> list[str]:
-    """Names known at a path, of the kind the tables chose there."""
-    types = _types_at(path)
-    table = _lookup(tables, path)
-    for struct in types:
-        config = struct.__struct_config__
-        if config.tag_field and isinstance(table, dict):
-            if table.get(config.tag_field) == config.tag:
-                return [config.tag_field, *struct.__struct_fields__]
-    return [name for struct in types[:1] for name in struct.__struct_fields__]
-
-
-def _choices(path: str, tables: dict[str, Any]) -> list[str]:
-    parent, _, field = path.rpartition(".")
-    table = _lookup(tables, parent)
-    for struct in _types_at(parent):
-        config = struct.__struct_config__
-        if (
-            config.tag_field
-            and isinstance(table, dict)
-            and table.get(config.tag_field) != config.tag
-        ):
-            continue
-        for known in msgspec.structs.fields(struct):
-            if known.name == field:
-                kinds = (known.type, *getattr(known.type, "__args__", ()))
-                return [str(c) for k in kinds if get_origin(k) is Literal for c in k.__args__]
-    return []

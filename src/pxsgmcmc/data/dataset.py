@@ -37,6 +37,11 @@ class Dataset:
       shifts: further test sets by name, labelled like "test".
       out_of_distribution: sets by name of inputs that show nothing the network was trained on.
       notes: sentences on what was done to the user's files on reading.
+
+    Example:
+      >>> from pxsgmcmc.data import load
+      >>> load("two-moons")
+      Dataset: two-moons, 2 classes, train 600, validation 200, test 200 rows of float32[2]
     """
 
     name: str
@@ -63,6 +68,22 @@ class Dataset:
     def inputs(self) -> Standardisation:
         """The scale of the inputs: `mean` and `std`."""
         return Standardisation(self.mean, self.std)
+
+    def __repr__(self) -> str:
+        """One line: the name, the task and how many rows; `summary` says more."""
+        counts = [f"{name} {len(split.x):,}" for name, split in self.splits.items()]
+        if len(counts) > 4:
+            counts = [*counts[:3], f"{len(counts) - 3} more splits"]
+        of = ""
+        for split in list(self.splits.values())[:1]:
+            of = f" rows of {split.x.dtype}{list(split.x.shape[1:])}"
+        kinds = {
+            "classification": f"{len(self.classes)} classes",
+            "regression": f"regression of {', '.join(self.target_names[:3])}"
+            + (" and others" if len(self.target_names) > 3 else ""),
+        }
+        task = kinds.get(self.task or "", "inputs alone")
+        return f"Dataset: {self.name}, {task}, {', '.join(counts)}{of}"
 
     def summary(self) -> str:
         """What the set holds, as lines of text."""

@@ -88,7 +88,8 @@ def load_files(
     splits = {"train": Split(train.x, targets.encode(train))}
     if fraction is not None:
         splits |= _divided(splits["train"], fraction, seed, stratified=bool(targets.classes))
-        notes.append(f"validation is {fraction:g} of the training rows, chosen by `split_seed` = {seed}")
+        chosen = f"chosen by `split_seed` = {seed}"
+        notes.append(f"validation is {fraction:g} of the training rows, {chosen}")
     elif "validation" in spec:
         splits["validation"] = read("validation", spec["validation"])
     if "test" in spec:

@@ -60,7 +60,7 @@ def compare(
         methods=methods,
         rows=rows,
         differences=tested,
-        notes=[*_notes(methods, rows), *notes_on_tests(methods, tested)],
+        notes=[*_notes(groups, methods, rows), *notes_on_tests(methods, tested)],
     )
 
 
@@ -76,6 +76,7 @@ def _check_comparable(results: Sequence[Results]) -> None:
             raise UserError(
                 f"Runs can be compared on {what} only, got {seen[0]!r} and {seen[1]!r}."
             )
+    _check_same_test_rows(results)
     seeds = set()
     for found in results:
         subject = found.subject
@@ -85,6 +86,20 @@ def _check_comparable(results: Sequence[Results]) -> None:
                 f"{subject.seed}; give one of them."
             )
         seeds.add(who)
+
+
+def _check_same_test_rows(results: Sequence[Results]) -> None:
+    """Other rows, in the same number and under the same name, are noticed by their hash."""
+    # Results made elsewhere, or by an earlier version, may have none.
+    known = [found.subject for found in results if found.subject.test_sha256]
+    for other in known[1:]:
+        if other.test_sha256 != known[0].test_sha256:
+            first, second = (f"{of.method} with seed {of.seed}" for of in (known[0], other))
+            raise UserError(
+                f"Runs can be compared on the same test rows only, but those of {first} and of "
+                f"{second} differ, though both are called {other.data!r}: evaluate them on one "
+                "test set."
+            )
 
 
 def _grouped(results: Sequence[Results]) -> list[list[Results]]:
@@ -196,8 +211,8 @@ def _usual(key: str) -> tuple[str, ...]:
     return _SHOWN.get(key.rpartition("/")[0].partition(" ")[0], ())
 
 
-def _notes(methods: list[Method], rows: list[Row]) -> list[str]:
-    notes = []
+def _notes(groups: list[list[Results]], methods: list[Method], rows: list[Row]) -> list[str]:
+    notes = _notes_on_training(groups, methods)
     for what in ("steps", "draws"):
         counts = {method.name: getattr(method, what) for method in methods}
         if len(set(counts.values())) > 1:
@@ -208,3 +223,19 @@ def _notes(methods: list[Method], rows: list[Row]) -> list[str]:
         if missing:
             notes.append(f"Not every run of {method.name} was evaluated on {', '.join(missing)}.")
     return notes
+
+
+def _notes_on_training(groups: list[list[Results]], methods: list[Method]) -> list[str]:
+    # The hash of the training rows is part of the settings: repetitions share it.
+    hashes = {
+        method.name: group[0].subject.train_sha256
+        for method, group in zip(methods, groups, strict=True)
+        if group[0].subject.train_sha256
+    }
+    if len(set(hashes.values())) < 2:
+        return []
+    first = next(iter(hashes))
+    others = ", ".join(name for name, value in hashes.items() if value != hashes[first])
+    return [
+        f"Not all methods had the same training rows: those of {others} are not those of {first}."
+    ]

@@ -4,6 +4,7 @@ import hashlib
 
 import msgspec
 
+from pxsgmcmc.chain.fingerprint import tree_fingerprint
 from pxsgmcmc.results import Subject
 from pxsgmcmc.run import Run
 
@@ -25,6 +26,7 @@ _LAW = (
 def subject_of(run: Run) -> Subject:
     """What results say they are about."""
     origin = run.origin
+    test = None if run.problem is None else run.problem.test
     steps = [draw.step for chain in range(run.chains) for draw in run.index(chain)[-1:]]
     return Subject(
         method=origin.get("method", "sampler"),
@@ -39,6 +41,8 @@ def subject_of(run: Run) -> Subject:
         parameters=origin.get("parameters", 0),
         sampled=origin.get("sampled", 0),
         version=origin.get("versions", {}).get("pxsgmcmc", ""),
+        train_sha256=origin.get("data_sha256") or "",
+        test_sha256="" if test is None else tree_fingerprint(test),
     )
 
 

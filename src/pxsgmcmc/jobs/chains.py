@@ -29,7 +29,7 @@ def chain_jobs(
     if os.path.lexists(folder / CHAINS):
         if not resume:
             raise UserError(
-                f"`{folder}` already holds a run: go on with --resume, or choose another "
+                f"`{folder}` already holds a run: go on with it (`--resume`), or choose another "
                 "directory with --out."
             )
         text = read_chains_config(folder)

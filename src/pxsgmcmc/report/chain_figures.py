@@ -109,24 +109,39 @@ def _temperature(methods: Sequence[Shown]) -> Iterator[Drawing]:
         bands = [(m, b) for m in methods if (b := _band(m, group))]
         for method, band in bands:
             axes.axhspan(band.low, band.high, color=method.colour, alpha=0.18, linewidth=0.0)
-        wanted = [t for m in methods if (t := wanted_temperature(m.runs[0].manifest))]
-        for level in set(wanted):
-            axes.axhline(level, color=MUTED, linewidth=0.7)
+        levels = [(m, level) for m in methods if (level := _level(m, group)) is not None]
+        alike = len({level for _, level in levels}) == 1
+        for method, level in levels[:1] if alike else levels:
+            axes.axhline(level, color=MUTED if alike else method.colour, linewidth=0.7)
         suited_scale(axes)
         scale(axes, "x", whole=True)
-        band_text = (
-            "the shaded band is where its mean over the last cycle should lie"
-            if bands
-            else "`pxsgmcmc diagnose` adds the band in which it should lie"
-        )
+        if bands:
+            target = (
+                "it should settle at the thin line, which is what steps as large as those of the "
+                "last cycle make of the temperature asked for, and its mean over that cycle should "
+                "lie in the shaded band"
+            )
+        else:
+            line = " near the thin line, the temperature asked for" if levels else ""
+            target = (
+                f"it should settle{line}, and `pxsgmcmc diagnose` adds the band in which it should "
+                "lie"
+            )
         yield finished(
             axes,
             f"temperature-{place}",
             f"Kinetic temperature of {plain(group, 40)}",
-            f"Mean square of the momentum: it should settle at the thin line, and {band_text}; "
+            f"Mean square of the momentum: {target}; "
             "above, the step is too large or the gradient too noisy; below, it still warms up.",
             " ".join(said),
         )
+
+
+def _level(method: Shown, group: str) -> float | None:
+    """Where the temperature should settle: as diagnosed, or else as the sampler was asked to."""
+    if band := _band(method, group):
+        return band.expected
+    return wanted_temperature(method.runs[0].manifest)
 
 
 def _band(method: Shown, group: str) -> GroupTemperature | None:

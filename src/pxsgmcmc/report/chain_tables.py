@@ -1,8 +1,9 @@
 """Tables of the chain itself: convergence, temperatures, singular values by layer."""
 
+import math
 from collections.abc import Iterator, Sequence
 
-from pxsgmcmc.health import CONDITION, R_HAT
+from pxsgmcmc.health import CONDITION, R_HAT, R_HAT_FALSE_ALARM, highest_r_hat
 from pxsgmcmc.report.formatting import MISSING, minus, number, plain, power
 from pxsgmcmc.report.geometry_figures import found_in
 from pxsgmcmc.report.reported import Reported, Shown
@@ -20,11 +21,12 @@ EXTREME_VALUES = (
 
 def convergence_table(methods: Sequence[Shown]) -> Table | None:
     """R-hat and effective sample sizes, of every run."""
-    rows = []
+    rows, limits = [], []
     for of, run in _each(methods):
         found = found_in(run, "convergence", Convergence)
         if not found:
             continue
+        limits.append(highest_r_hat(found.chains, found.draws))
         parts = {
             "energy": found.energy,
             f"worst of {found.quantities:,} {_predictions(run)}": found.worst,
@@ -37,11 +39,23 @@ def convergence_table(methods: Sequence[Shown]) -> Table | None:
             rows.append([Cell(name + of), *map(Cell, cells)])
     note = (
         "R-hat compares halves of the chain (and chains) with each other: near 1 they agree, above "
-        f"{R_HAT} they have not forgotten where they started. ESS is how many independent draws "
-        "they are worth."
+        f"{R_HAT} they have not forgotten where they started{_by_chance(limits)}. Among many "
+        f"predictions the worst may well be above {R_HAT}: the verdict goes by the energy and by "
+        "the median. ESS is how many independent draws they are worth."
     )
     head = ["of", "R-hat", "ESS (bulk)", "ESS (tail)"]
     return Table("Convergence", head, rows, note) if rows else None
+
+
+def _by_chance(limits: Sequence[float]) -> str:
+    """How high R-hat goes of so few draws though nothing is wrong."""
+    limit = max((limit for limit in limits if math.isfinite(limit)), default=R_HAT)
+    if limit <= R_HAT:
+        return ""
+    return (
+        f", unless the draws are few: of as few as here, chance alone takes it above {limit:.2f} "
+        f"in {100.0 * R_HAT_FALSE_ALARM:g} of 100 runs"
+    )
 
 
 def _predictions(run: Reported) -> str:

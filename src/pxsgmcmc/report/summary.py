@@ -58,7 +58,8 @@ def sentences(methods: Sequence[Shown]) -> str:
     chains = f" by {count(subject.chains, 'chain')}" if subject.chains > 1 else ""
     said = [
         f"{count(subject.draws, 'draw')}{chains} from the posterior of a network "
-        f"({plain(subject.model)}) on {plain(subject.data, 60)}, {subject.steps:,} steps in all."
+        f"({plain(subject.model)}) on {plain(subject.data, 60)}, {count(subject.steps, 'step')}"
+        f"{' a chain' if chains else ' in all'}."
     ]
     alone = {name: fmean(values) for name, values in found.test.by_draw.items() if values}
     if "err" in metrics:

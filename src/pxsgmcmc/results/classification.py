@@ -48,6 +48,14 @@ class Picture(Part):
     epistemic: float
     pixels: bytes  # uint8, in C order of `Gallery.shape`; base64 in JSON
 
+    def __repr__(self) -> str:
+        """One line, without the pixels."""
+        likely = max(range(len(self.probabilities)), key=self.probabilities.__getitem__, default=0)
+        return (
+            f"Picture(row={self.row}, label={self.label}, predicted={likely}, "
+            f"entropy={self.entropy:.3g}, epistemic={self.epistemic:.3g})"
+        )
+
 
 class Gallery(Part):
     """The test images the draws are most and least certain of."""

@@ -7,6 +7,7 @@ import math
 from typing import Literal
 
 from pxsgmcmc.results.part import Part, Subject, Verdict
+from pxsgmcmc.results.printed import diagnostics_in_lines
 
 # JSON knows neither infinity nor NaN, which are two things: "infinite" where chains stand still in
 # different places, None where nothing changes and the number is not defined.
@@ -135,3 +136,7 @@ class Diagnostics(Part):
     temperatures: Temperatures | Skipped
     verdict: Verdict | None = None
     format: Literal[1] = 1
+
+    def __repr__(self) -> str:
+        """A few lines: what there is, what could not be had, and the verdict."""
+        return diagnostics_in_lines(self)

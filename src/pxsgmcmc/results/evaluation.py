@@ -14,6 +14,7 @@ from pxsgmcmc.results.classification import (
     RiskCoverage,
 )
 from pxsgmcmc.results.part import Curve, Part, Subject, Verdict
+from pxsgmcmc.results.printed import results_in_lines
 from pxsgmcmc.results.regression import Regression
 
 
@@ -55,3 +56,7 @@ class Results(Part):
     regression: Regression | None = None
     verdict: Verdict | None = None
     format: Literal[1] = 1
+
+    def __repr__(self) -> str:
+        """A few lines: the sets with their main metrics, and the verdict."""
+        return results_in_lines(self)

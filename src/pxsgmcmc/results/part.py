@@ -25,6 +25,8 @@ class Subject(Part):
     sampled: int  # coordinates the sampler moves, factors included
     version: str
     skipped: int = 0  # draws left out at the start of each chain
+    train_sha256: str = ""  # of the training rows; empty where it is not known
+    test_sha256: str = ""  # of the test rows
 
 
 class Verdict(Part):
@@ -39,6 +41,10 @@ class Verdict(Part):
     healthy: bool | None
     headline: str
     warnings: list[str] = []
+
+    def __str__(self) -> str:
+        """The headline, and each warning on a line of its own."""
+        return "\n".join([self.headline, *(f"- {warning}" for warning in self.warnings)])
 
 
 class Curve(Part):

@@ -36,7 +36,8 @@ def writing(path: Path) -> Iterator[None]:
         if error.errno in _FULL:
             raise StorageFull(
                 f"`{path}` could not be written, the storage is full ({error.strerror}); "
-                "earlier draws are safe: make room, then go on with --resume."
+                "earlier draws are safe: make room, then go on with it (`--resume`, in Python "
+                "`resume=True`)."
             ) from error
         raise UserError(f"`{path}` could not be written: {error.strerror}.") from error
 

@@ -45,7 +45,8 @@ class Origin(msgspec.Struct):
     chain: _Count = 0
     executor: str = ""
     versions: dict[str, str] = {}
-    devices: list[str] = []
+    rounding: dict[str, str] = {}
+    settings_of_jax: dict[str, str] = {}
     code: str | None = None
     method: str = ""
     sampler: _Sampler = msgspec.field(default_factory=_Sampler)

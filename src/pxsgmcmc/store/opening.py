@@ -105,7 +105,8 @@ def check_free(folder: Path) -> None:
         names = set(os.listdir(folder)) - {lock.LOCK, lock.LOCK + files.PART}
     if layout.MANIFEST in names:
         raise UserError(
-            f"`{folder}` already holds a run: go on with --resume, or choose another directory."
+            f"`{folder}` already holds a run: go on with it (`--resume`, in Python `resume=True`), "
+            "or choose another directory."
         )
     unfinished = {*_FIRST_FILES, *(name + files.PART for name in _FIRST_FILES), *_FOLDERS}
     if not os.path.lexists(folder / lock.LOCK):
