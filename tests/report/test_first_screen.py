@@ -83,7 +83,7 @@ def test_several_runs_are_counted_and_the_worst_named():
         with_verdict(reported("SGHMC", 2), ILL, diagnosed=True),
     ]
     found = judge(by_method(runs))
-    assert found.headline == "1 of 3 runs are healthy, 1 are not, and of 1 it is not known."
+    assert found.headline == "1 of 3 runs is healthy, 1 is not, and of 1 it is not known."
     assert found.healthy is False
     assert found.warnings == ["SGHMC, seed 2: It is too hot. One.", "SGHMC, seed 1: ?"]
 

@@ -48,8 +48,8 @@ def judge(methods: Sequence[Shown]) -> Judgement:
     healthy = sum(verdict.healthy is True for verdict in verdicts)
     ill = sum(verdict.healthy is False for verdict in verdicts)
     unknown = len(runs) - healthy - ill
-    headline = f"{healthy} of {len(runs)} runs are healthy"
-    headline += f", {ill} are not" if ill else ""
+    headline = f"{healthy} of {len(runs)} runs {'is' if healthy == 1 else 'are'} healthy"
+    headline += f", {ill} {'is' if ill == 1 else 'are'} not" if ill else ""
     headline += f", and of {unknown} it is not known." if unknown else "."
     order = {False: 0, None: 1}
     others = [
