@@ -13,6 +13,7 @@ from pxsgmcmc.chain import environment, provenance
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store import open_run
 from tests.helpers.chain_problems import INPUTS, PARAMS, TARGETS, same
+from tests.helpers.cli_calls import assert_one_line, call
 from tests.reliability.proofs import record
 
 
@@ -189,6 +190,14 @@ def test_a_change_that_is_accepted_is_said_and_written_down(tmp_path, capsys):
     assert {change["what"] for change in changes[0]["changes"]} >= {"prior"}
     assert [draw.sha256 for draw in open_run(tmp_path / "run").draws][:2] == hashes
     assert not same(extended, go(tmp_path / "whole", settings={"draws": 4}))
+
+
+def test_accepting_changes_without_a_run_to_go_on_with_is_refused(tmp_path):
+    with pytest.raises(UserError, match="`accept_changes` needs a run to go on with"):
+        go(tmp_path / "run", settings={"resume": False}, execution={"accept_changes": True})
+    said = call("run", "digits/sghmc", "--out", str(tmp_path / "new"), "--accept-changes")
+    assert_one_line(said, 2, "--resume")
+    assert not (tmp_path / "new").exists()
 
 
 def test_another_version_hides_no_other_setting(begun, monkeypatch):

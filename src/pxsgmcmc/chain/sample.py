@@ -99,6 +99,8 @@ def sample(
     execution = Execution() if execution is None else execution
     check_count("seed", seed)
     check_count("chains", chains, at_least=1)
+    if execution.accept_changes and not resume:
+        raise UserError("`accept_changes` needs a run to go on with: give `resume=True` too.")
     if isinstance(sampler, Sampler) and execution.on_divergence == "retry":
         raise UserError(
             "`sampler` must be a function from a factor on the step size to a sampler when "

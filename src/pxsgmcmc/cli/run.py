@@ -52,6 +52,8 @@ def run(
         random numbers) is not as the run began; that is written into its manifest.
       settings: flags over the configuration.
     """
+    if accept_changes and not resume:
+        raise UserError("`--accept-changes` needs a run to go on with: give --resume too.")
     chosen = load_config(config, settings)
     folder = Path(out) if out is not None else Path("runs") / Path(config).stem
     if (folder / MANIFEST).exists() and not resume:
