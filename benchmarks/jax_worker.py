@@ -186,7 +186,7 @@ def one_layer(name: str, setting: Setting) -> Callable[[int], None]:
     import jax
     import jax.numpy as jnp
 
-    from pxsgmcmc.models import layers
+    from pxsgmcmc.models import _layers as layers
 
     if setting.layers == "xla":
         use_plain_layers()

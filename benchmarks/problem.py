@@ -84,8 +84,9 @@ def use_plain_layers() -> None:
     import jax
     import jax.numpy as jnp
 
-    from pxsgmcmc.models import layers, resnet
-    from pxsgmcmc.models.convolution import by_xla
+    from pxsgmcmc.models import _layers as layers
+    from pxsgmcmc.models import resnet
+    from pxsgmcmc.models._convolution import by_xla
 
     def norm(x, scale, bias, threshold, epsilon=1e-6):
         scale, bias, threshold = (a.reshape(1, 1, 1, -1) for a in (scale, bias, threshold))

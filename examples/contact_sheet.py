@@ -12,8 +12,8 @@ import argparse
 import numpy as np
 from PIL import Image, ImageDraw
 
+from pxsgmcmc.data._embedded import load_embedded
 from pxsgmcmc.data.corruptions import CORRUPTIONS, SEVERITIES, corrupt
-from pxsgmcmc.data.embedded import load_embedded
 
 THUMB, GAP, LABEL = 96, 4, 14  # pixels
 

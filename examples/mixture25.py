@@ -30,7 +30,7 @@ from rich.progress import track
 from rich.table import Table
 
 import pxsgmcmc as px
-from pxsgmcmc.data.toys import mixture25_draws, mixture25_energy, mixture25_means
+from pxsgmcmc.data._toys import mixture25_draws, mixture25_energy, mixture25_means
 from pxsgmcmc.errors import check_count, check_number
 from pxsgmcmc.expansion.precondition import preconditioner
 from pxsgmcmc.rng import streams

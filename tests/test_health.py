@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from pxsgmcmc.diagnostics.r_hat import r_hat
+from pxsgmcmc.diagnostics._r_hat import r_hat
 from pxsgmcmc.health import (
     R_HAT,
     R_HAT_FALSE_ALARM,

@@ -1,9 +1,11 @@
 """Starting is quick, and every public name explains itself."""
 
+import importlib
 import inspect
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +75,15 @@ def test_the_lazy_table_and_the_type_checkers_view_agree():
     lazy = [*pxsgmcmc._NAMESPACES, *pxsgmcmc._ROOM_OF, "open"]
     assert sorted(pxsgmcmc.__all__) == sorted(lazy)
     assert set(pxsgmcmc.__all__) <= set(dir(pxsgmcmc))
+
+
+@pytest.mark.parametrize(
+    "namespace", ["data", "diagnostics", "likelihoods", "metrics", "models", "samplers"]
+)
+def test_a_module_of_a_public_namespace_exports_something_or_is_private(namespace):
+    module = importlib.import_module(f"pxsgmcmc.{namespace}")
+    homes = {getattr(getattr(module, name), "__module__", "") for name in module.__all__}
+    if namespace == "models":  # networks are exported by name, and imported when one is built
+        homes |= {f"pxsgmcmc.models.{name}" for name in module._FILE_OF.values()}
+    for path in Path(module.__file__).parent.glob("*.py"):
+        assert path.stem.startswith("_") or f"pxsgmcmc.{namespace}.{path.stem}" in homes, path

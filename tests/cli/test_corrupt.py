@@ -5,8 +5,8 @@ import pytest
 
 from pxsgmcmc.cli.corrupt import corrupt_set, write_corruption
 from pxsgmcmc.data import load_corrupted
+from pxsgmcmc.data._embedded import load_embedded
 from pxsgmcmc.data.corruptions import CORRUPTIONS, SEVERITIES, corrupt
-from pxsgmcmc.data.embedded import load_embedded
 from pxsgmcmc.errors import UserError
 
 

@@ -11,7 +11,7 @@ import hashlib
 import official_files as made
 import pytest
 
-from pxsgmcmc.data.stored import Stored
+from pxsgmcmc.data._stored import Stored
 from pxsgmcmc.errors import UserError
 
 REMEDIES = ("download", "unpack", "do not", "give", "remove", "run")

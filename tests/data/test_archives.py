@@ -6,7 +6,7 @@ import zipfile
 import official_files as made
 import pytest
 
-from pxsgmcmc.data.archives import members, members_of, tar_offsets
+from pxsgmcmc.data._archives import members, members_of, tar_offsets
 from pxsgmcmc.errors import UserError
 
 FILES = {"set/a.bin": b"first", "set/sub/b.bin": b"second " * 100, "set/c.txt": b""}

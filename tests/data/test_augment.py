@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pxsgmcmc.data import augment as augment_module
-from pxsgmcmc.data.augment import crop_and_flip
+from pxsgmcmc.data import _augment as augment_module
+from pxsgmcmc.data._augment import crop_and_flip
 from pxsgmcmc.errors import UserError
 
 augment = jax.jit(augment_module.augment, static_argnames=("pad", "flip"))

@@ -6,7 +6,7 @@ import official_files as made
 import pytest
 from bad_files import Cases, Command, assert_one_sentence_and_nothing_left, unpacked
 
-from pxsgmcmc.data import cifar
+from pxsgmcmc.data import _cifar as cifar
 
 case = Cases()
 

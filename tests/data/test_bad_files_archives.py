@@ -8,10 +8,10 @@ import official_files as made
 import pytest
 from bad_files import Cases, assert_one_sentence_and_nothing_left
 
-from pxsgmcmc.data import cifar
+from pxsgmcmc.data import _cifar as cifar
+from pxsgmcmc.data._locate import load_official
+from pxsgmcmc.data._stored import Stored
 from pxsgmcmc.data.cache import Remote, verify
-from pxsgmcmc.data.locate import load_official
-from pxsgmcmc.data.stored import Stored
 
 case = Cases()
 

@@ -9,8 +9,10 @@ import official_files as made
 import pytest
 from bad_files import Cases, Command, assert_one_sentence_and_nothing_left, unpacked
 
-from pxsgmcmc.data import cifar10c, npy_sets, stl10
-from pxsgmcmc.data.stored import Stored
+from pxsgmcmc.data import _cifar10c as cifar10c
+from pxsgmcmc.data import _npy_sets as npy_sets
+from pxsgmcmc.data import _stl10 as stl10
+from pxsgmcmc.data._stored import Stored
 
 case = Cases()
 

@@ -11,8 +11,10 @@ import pytest
 import scipy.io
 from bad_files import Cases, assert_one_sentence_and_nothing_left, unpacked
 
-from pxsgmcmc.data import idx, image_folders, svhn
-from pxsgmcmc.data.stored import Stored
+from pxsgmcmc.data import _idx as idx
+from pxsgmcmc.data import _image_folders as image_folders
+from pxsgmcmc.data import _svhn as svhn
+from pxsgmcmc.data._stored import Stored
 
 case = Cases()
 

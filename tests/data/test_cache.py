@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pxsgmcmc.data._download import download
 from pxsgmcmc.data.cache import Remote, cache_folder, digest, verify
-from pxsgmcmc.data.download import download
 from pxsgmcmc.errors import UserError
 
 CONTENT = bytes(range(256)) * 4000  # about a megabyte

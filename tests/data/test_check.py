@@ -6,7 +6,7 @@ import pytest
 from refusals import assert_refused
 from scipy import sparse
 
-from pxsgmcmc.data import arrays
+from pxsgmcmc.data import _arrays as arrays
 from pxsgmcmc.data.check import (
     check_counts,
     check_inputs,

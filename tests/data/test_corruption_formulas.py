@@ -8,13 +8,13 @@ import pytest
 from PIL import Image
 from scipy import ndimage, stats
 
+from pxsgmcmc.data._extra import need
 from pxsgmcmc.data.corruptions import CORRUPTIONS, corrupt
 from pxsgmcmc.data.corruptions.blur import glass_blur, stepped_disc, streak, zoom_weights
 from pxsgmcmc.data.corruptions.digital import elastic_transform, read_between
 from pxsgmcmc.data.corruptions.frost import frost_texture
 from pxsgmcmc.data.corruptions.weather import MUD, plasma
 from pxsgmcmc.data.corruptions.work import Work
-from pxsgmcmc.data.extra import need
 from pxsgmcmc.errors import UserError
 
 Z = 5.0  # standard errors; a false alarm once in 1.7 million for a normal statistic

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pxsgmcmc.data import corruptions
+from pxsgmcmc.data._embedded import load_embedded
 from pxsgmcmc.data.corruptions import CORRUPTIONS, SEVERITIES, corrupt
-from pxsgmcmc.data.embedded import load_embedded
 from pxsgmcmc.errors import UserError
 
 SETTLED = ("gaussian_blur", "defocus_blur", "zoom_blur", "contrast", "brightness", "saturate")

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pxsgmcmc.data.embedded import EMBEDDED, area_weights, load_embedded
-from pxsgmcmc.data.fingerprint import fingerprint
+from pxsgmcmc.data._embedded import EMBEDDED, area_weights, load_embedded
+from pxsgmcmc.data._fingerprint import fingerprint
 from pxsgmcmc.errors import UserError
 
 IMAGE_SHAPES = {

@@ -15,10 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pxsgmcmc.data import cifar, idx, image_folders, npy, stl10, svhn
-from pxsgmcmc.data.archives import members_of
-from pxsgmcmc.data.restricted_pickle import read_pickled_arrays
-from pxsgmcmc.data.stored import gunzip
+from pxsgmcmc.data import _cifar as cifar
+from pxsgmcmc.data import _idx as idx
+from pxsgmcmc.data import _image_folders as image_folders
+from pxsgmcmc.data import _npy as npy
+from pxsgmcmc.data import _stl10 as stl10
+from pxsgmcmc.data import _svhn as svhn
+from pxsgmcmc.data._archives import members_of
+from pxsgmcmc.data._restricted_pickle import read_pickled_arrays
+from pxsgmcmc.data._stored import gunzip
 from pxsgmcmc.errors import UserError
 
 MEMBERS = {"set/a.bin": b"abc" * 30, "set/b.npy": made.npy(np.arange(4, dtype=np.uint8))}

@@ -2,8 +2,8 @@ import numpy as np
 import official_files as made
 import pytest
 
-from pxsgmcmc.data import cifar
-from pxsgmcmc.data.stored import Stored
+from pxsgmcmc.data import _cifar as cifar
+from pxsgmcmc.data._stored import Stored
 
 
 def packed(tmp_path, files, prefix):

@@ -8,9 +8,9 @@ import pytest
 
 from pxsgmcmc.cli import data as commands
 from pxsgmcmc.data import known_sets, load, load_corrupted
-from pxsgmcmc.data.cifar import read_cifar10_binary, read_cifar10_python
-from pxsgmcmc.data.locate import KNOWN, check_official, load_official, locate
-from pxsgmcmc.data.official import OFFICIAL
+from pxsgmcmc.data._cifar import read_cifar10_binary, read_cifar10_python
+from pxsgmcmc.data._locate import KNOWN, check_official, load_official, locate
+from pxsgmcmc.data._official import OFFICIAL
 from pxsgmcmc.errors import UserError
 
 NAMES = (

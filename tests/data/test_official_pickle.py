@@ -5,7 +5,7 @@ import numpy as np
 import official_files as made
 import pytest
 
-from pxsgmcmc.data.restricted_pickle import read_pickled_arrays
+from pxsgmcmc.data._restricted_pickle import read_pickled_arrays
 from pxsgmcmc.errors import UserError
 
 

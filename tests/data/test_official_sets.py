@@ -5,11 +5,16 @@ import numpy as np
 import official_files as made
 import pytest
 
-from pxsgmcmc.data import idx, image_folders, npy, npy_sets, stl10, svhn
-from pxsgmcmc.data.assemble import area_mean
-from pxsgmcmc.data.cifar10c import read_cifar10c, read_condition
+from pxsgmcmc.data import _idx as idx
+from pxsgmcmc.data import _image_folders as image_folders
+from pxsgmcmc.data import _npy as npy
+from pxsgmcmc.data import _npy_sets as npy_sets
+from pxsgmcmc.data import _stl10 as stl10
+from pxsgmcmc.data import _svhn as svhn
+from pxsgmcmc.data._assemble import area_mean
+from pxsgmcmc.data._cifar10c import read_cifar10c, read_condition
+from pxsgmcmc.data._stored import Stored
 from pxsgmcmc.data.corruptions import CORRUPTIONS
-from pxsgmcmc.data.stored import Stored
 
 
 def mean_of_squares(x, factor):

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from pxsgmcmc.data import arrays
+from pxsgmcmc.data import _arrays as arrays
 from pxsgmcmc.data.standardise import Standardisation, measure
 
 

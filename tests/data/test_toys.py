@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pxsgmcmc.data.dataset import Dataset
-from pxsgmcmc.data.toys import (
+from pxsgmcmc.data._toys import (
     mixture25_draws,
     mixture25_energy,
     mixture25_log_density,
@@ -15,6 +14,7 @@ from pxsgmcmc.data.toys import (
     sinusoid,
     two_moons,
 )
+from pxsgmcmc.data.dataset import Dataset
 from pxsgmcmc.errors import UserError
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from refusals import assert_refused
 
-from pxsgmcmc.data import csv_table, user_files
-from pxsgmcmc.data.user_files import read_table_or_array
+from pxsgmcmc.data import _csv_table as csv_table
+from pxsgmcmc.data import _user_files as user_files
+from pxsgmcmc.data._user_files import read_table_or_array
 from pxsgmcmc.errors import UserError
 
 

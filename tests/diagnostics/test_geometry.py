@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pxsgmcmc import diagnostics as diag
-from pxsgmcmc.diagnostics.flat import flatten, unflatten
+from pxsgmcmc.diagnostics._flat import flatten, unflatten
 from pxsgmcmc.errors import UserError
 
 POINTS = np.array([[3.0, 4.0], [0.0, 8.0], [6.0, 8.0]])

@@ -14,7 +14,7 @@ import pytest
 from tests.helpers.closeness import assert_close
 
 import pxsgmcmc as px
-from pxsgmcmc.data.toys import mixture25_energy, mixture25_means
+from pxsgmcmc.data._toys import mixture25_energy, mixture25_means
 from pxsgmcmc.tree import size
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "mixture25.py"

@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.metrics import NormalMixture, PoissonMixture, StudentTMixture, checks
+from pxsgmcmc.metrics import NormalMixture, PoissonMixture, StudentTMixture
+from pxsgmcmc.metrics import _checks as checks
 from tests.helpers.random_mixtures import KINDS, observed, random_mixture
 
 LEVELS = [1e-6, 0.05, 0.25, 0.5, 0.9, 1 - 1e-6]

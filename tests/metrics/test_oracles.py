@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pxsgmcmc import metrics
-from pxsgmcmc.metrics import METRICS, checks, measure
+from pxsgmcmc.metrics import METRICS, measure
+from pxsgmcmc.metrics import _checks as checks
 
 
 def softmax(z):

@@ -15,8 +15,8 @@ from pxsgmcmc.metrics import (
     measure_regression_by_draws,
     regression_metric,
 )
-from pxsgmcmc.metrics.regression_ensemble import RegressionEnsemble
-from pxsgmcmc.metrics.windows import whole
+from pxsgmcmc.metrics._regression_ensemble import RegressionEnsemble
+from pxsgmcmc.metrics._windows import whole
 from tests.helpers.random_mixtures import KINDS, observed, random_mixture
 
 

@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pxsgmcmc.models import build, convolution
-from pxsgmcmc.models.convolution import by_xla, convolve
-from pxsgmcmc.models.layers import filter_response_norm, swish
+from pxsgmcmc.models import _convolution as convolution
+from pxsgmcmc.models import build
+from pxsgmcmc.models._convolution import by_xla, convolve
+from pxsgmcmc.models._layers import filter_response_norm, swish
 
 # batch, height, width, in, out, window, stride
 SHAPES = [

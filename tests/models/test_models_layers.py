@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pxsgmcmc.models.layers import convolve, filter_response_norm
+from pxsgmcmc.models._layers import convolve, filter_response_norm
 from tests.helpers.closeness import assert_close
 from tests.models.plain_networks import frn, same_convolution
 

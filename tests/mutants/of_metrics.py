@@ -9,14 +9,14 @@ LOOPS = "metrics/test_oracles.py::test_every_metric_equals_its_loop"
 MUTANTS = [
     Mutant(
         "the mean square in place of the variance over draws",
-        "metrics/ensemble.py",
+        "metrics/_ensemble.py",
         "self.mean(self.p**2) - self.mean(self.p) ** 2",
         "self.mean(self.p**2)",
         (EVERY_DIGIT, LOOPS),
     ),
     Mutant(
         "a sum of probabilities in place of their mean",
-        "metrics/ensemble.py",
+        "metrics/_ensemble.py",
         "return log_total - np.log(self.windows.sizes).reshape(-1, 1, 1)",
         "return log_total",
         (EVERY_DIGIT, LOOPS),
@@ -58,14 +58,14 @@ MUTANTS = [
     ),
     Mutant(
         "windows that end a draw late",
-        "metrics/windows.py",
+        "metrics/_windows.py",
         "windows[one_block] = heads[one_block + width - 1]",
         "windows[one_block] = heads[one_block + width - 2]",
         ("metrics/test_oracles.py::test_metrics_by_burn_in_are_those_of_the_window",),
     ),
     Mutant(
         "R-hat of the first half compared with itself",
-        "diagnostics/r_hat.py",
+        "diagnostics/_r_hat.py",
         "values[:, -half:]",
         "values[:, :half]",
         ("diagnostics/test_convergence.py::test_r_hat_is_the_rank_normalised_one",),

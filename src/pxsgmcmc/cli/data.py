@@ -4,9 +4,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pxsgmcmc.data import cache_folder
-from pxsgmcmc.data.embedded import EMBEDDED
-from pxsgmcmc.data.locate import check_official, fetch_official
-from pxsgmcmc.data.official import OFFICIAL
+from pxsgmcmc.data._embedded import EMBEDDED
+from pxsgmcmc.data._locate import check_official, fetch_official
+from pxsgmcmc.data._official import OFFICIAL
 
 
 def list_sets(root: str | None = None) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pxsgmcmc.data.read_split import RawSplit, read_split
-from pxsgmcmc.data.user_files import SUFFIXES, map_npy
+from pxsgmcmc.data._read_split import RawSplit, read_split
+from pxsgmcmc.data._user_files import SUFFIXES, map_npy
 from pxsgmcmc.errors import UserError
 
 if TYPE_CHECKING:

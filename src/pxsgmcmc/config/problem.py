@@ -14,7 +14,7 @@ from pxsgmcmc.config.naming import naming
 from pxsgmcmc.config.own_problem import own_problem
 from pxsgmcmc.config.schema import Config, Data
 from pxsgmcmc.data import Dataset, Split, known_sets, load
-from pxsgmcmc.data.augment import augment
+from pxsgmcmc.data._augment import augment
 from pxsgmcmc.data.load_files import load_files
 from pxsgmcmc.errors import UserError, did_you_mean, one_line
 from pxsgmcmc.likelihoods import Likelihood

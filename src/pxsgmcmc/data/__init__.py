@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
+from pxsgmcmc.data._cifar10c import read_condition
+from pxsgmcmc.data._locate import load_official, locate
+from pxsgmcmc.data._official import OFFICIAL
+from pxsgmcmc.data._stored import Stored
 from pxsgmcmc.data.cache import cache_folder
 from pxsgmcmc.data.check import encode_labels
-from pxsgmcmc.data.cifar10c import read_condition
 from pxsgmcmc.data.dataset import Dataset, Split
 from pxsgmcmc.data.load_files import load_files
-from pxsgmcmc.data.locate import load_official, locate
-from pxsgmcmc.data.official import OFFICIAL
 from pxsgmcmc.data.standardise import Standardisation
-from pxsgmcmc.data.stored import Stored
 from pxsgmcmc.errors import UserError, did_you_mean
 
 __all__ = [
@@ -33,7 +33,7 @@ def known_sets() -> tuple[str, ...]:
       >>> "digits" in known_sets() and "cifar10" in known_sets()
       True
     """
-    from pxsgmcmc.data.embedded import EMBEDDED
+    from pxsgmcmc.data._embedded import EMBEDDED
 
     return (*EMBEDDED, *OFFICIAL)
 
@@ -54,7 +54,7 @@ def load(name: str, *, root: str | Path | None = None) -> Dataset:
       >>> {split: len(rows.x) for split, rows in digits.splits.items()}
       {'train': 1000, 'validation': 297, 'test': 500}
     """
-    from pxsgmcmc.data.embedded import EMBEDDED, load_embedded
+    from pxsgmcmc.data._embedded import EMBEDDED, load_embedded
 
     if name in OFFICIAL:
         return load_official(name, root)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pxsgmcmc.data.faults import damaged, parsing
+from pxsgmcmc.data._faults import damaged, parsing
 
 
 @dataclass(frozen=True)

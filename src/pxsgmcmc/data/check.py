@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from pxsgmcmc.data.arrays import as_array, as_numbers, blocks, check_finite, rows_text
+from pxsgmcmc.data._arrays import as_array, as_numbers, blocks, check_finite, rows_text
 from pxsgmcmc.errors import UserError, one_line
 
 _MOST_UNEVEN = 1000.0  # ratio of the spreads of two columns

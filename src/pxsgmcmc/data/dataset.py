@@ -87,6 +87,6 @@ class Dataset:
 
     def summary(self) -> str:
         """What the set holds, as lines of text."""
-        from pxsgmcmc.data.summary import summarise
+        from pxsgmcmc.data._summary import summarise
 
         return summarise(self)

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from pxsgmcmc.data._fingerprint import fingerprint
+from pxsgmcmc.data._read_split import RawSplit, read_split
+from pxsgmcmc.data._split import split_rows
+from pxsgmcmc.data._tasks import Targets, find_targets
 from pxsgmcmc.data.check import check_inputs
 from pxsgmcmc.data.dataset import Dataset, Split
-from pxsgmcmc.data.fingerprint import fingerprint
-from pxsgmcmc.data.read_split import RawSplit, read_split
-from pxsgmcmc.data.split import split_rows
 from pxsgmcmc.data.standardise import Standardisation, identity, measure
-from pxsgmcmc.data.tasks import Targets, find_targets
 from pxsgmcmc.errors import UserError, check_number, did_you_mean, one_line
 
 _FILES = ("train", "validation", "test", "shifts", "out_of_distribution")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from pxsgmcmc.data.arrays import blocks
+from pxsgmcmc.data._arrays import blocks
 
 
 class Standardisation(msgspec.Struct, frozen=True):

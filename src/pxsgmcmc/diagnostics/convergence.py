@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pxsgmcmc.diagnostics.r_hat import r_hat
+from pxsgmcmc.diagnostics._r_hat import r_hat
 from pxsgmcmc.errors import UserError, check_count
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pxsgmcmc.diagnostics.flat import Tree, flatten
+from pxsgmcmc.diagnostics._flat import Tree, flatten
 from pxsgmcmc.errors import UserError
 
 if TYPE_CHECKING:

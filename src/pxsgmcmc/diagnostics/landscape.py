@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from pxsgmcmc.diagnostics.flat import Tree, flatten, unflatten
+from pxsgmcmc.diagnostics._flat import Tree, flatten, unflatten
 from pxsgmcmc.errors import UserError, check_count, check_number
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pxsgmcmc.diagnostics.flat import Tree, flatten_groups
+from pxsgmcmc.diagnostics._flat import Tree, flatten_groups
 from pxsgmcmc.errors import UserError, check_count, check_number
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 import numpy as np
 
 from pxsgmcmc.data import load_corrupted
-from pxsgmcmc.data.cifar import CIFAR10_CLASSES
+from pxsgmcmc.data._cifar import CIFAR10_CLASSES
+from pxsgmcmc.data._official import OFFICIAL
 from pxsgmcmc.data.corruptions import CORRUPTIONS, SEVERITIES, corrupt
-from pxsgmcmc.data.official import OFFICIAL
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.options import EvaluateOptions
 from pxsgmcmc.problem import Problem, Rows

@@ -15,7 +15,7 @@ from pxsgmcmc.metrics import (
     risk_coverage,
     uncertainty,
 )
-from pxsgmcmc.metrics.windows import firsts, sliding
+from pxsgmcmc.metrics._windows import firsts, sliding
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.results import (
     Band,

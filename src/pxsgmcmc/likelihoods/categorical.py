@@ -14,9 +14,9 @@ import numpy as np
 from pxsgmcmc.data.check import check_labels
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.metrics import log_softmax, uncertainty
+from pxsgmcmc.metrics._classification_sums import ClassificationSums, classification_sums
+from pxsgmcmc.metrics._windows import Windows
 from pxsgmcmc.metrics.classification import measure_windows
-from pxsgmcmc.metrics.classification_sums import ClassificationSums, classification_sums
-from pxsgmcmc.metrics.windows import Windows
 from pxsgmcmc.tree import widen
 from pxsgmcmc.types import Array, Tree
 

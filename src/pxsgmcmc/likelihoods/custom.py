@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.likelihoods.mixture_prediction import MixtureCollector
-from pxsgmcmc.metrics.densities import DensitySums, measure_density_windows
-from pxsgmcmc.metrics.windows import Windows
+from pxsgmcmc.likelihoods._mixture_prediction import MixtureCollector
+from pxsgmcmc.metrics._densities import DensitySums, measure_density_windows
+from pxsgmcmc.metrics._windows import Windows
 from pxsgmcmc.tree import widen
 from pxsgmcmc.types import Array, Tree
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from pxsgmcmc.metrics.windows import Windows
+from pxsgmcmc.metrics._windows import Windows
 from pxsgmcmc.types import Array, Tree
 
 Task = Literal["classification", "regression", "custom"]

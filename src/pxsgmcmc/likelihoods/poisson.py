@@ -10,11 +10,11 @@ from jax.scipy.special import gammaln
 
 from pxsgmcmc.data.check import check_counts
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.likelihoods.mixture_prediction import MixtureCollector, MixturePrediction
+from pxsgmcmc.likelihoods._mixture_prediction import MixtureCollector, MixturePrediction
+from pxsgmcmc.metrics._regression_sums import RegressionSums, regression_sums
+from pxsgmcmc.metrics._windows import Windows
 from pxsgmcmc.metrics.mixtures import PoissonMixture
 from pxsgmcmc.metrics.regression import measure_regression_windows
-from pxsgmcmc.metrics.regression_sums import RegressionSums, regression_sums
-from pxsgmcmc.metrics.windows import Windows
 from pxsgmcmc.tree import widen
 from pxsgmcmc.types import Array, Tree
 

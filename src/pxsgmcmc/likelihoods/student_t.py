@@ -1,8 +1,8 @@
 """Numbers with heavy-tailed noise, which outliers pull less: y = m(x) + s e, e ~ Student-t."""
 
 from pxsgmcmc.errors import check_number
-from pxsgmcmc.likelihoods.location_scale import LocationScale, Noise, check_noise
-from pxsgmcmc.likelihoods.units import Units, check_units
+from pxsgmcmc.likelihoods._location_scale import LocationScale, Noise, check_noise
+from pxsgmcmc.likelihoods._units import Units, check_units
 
 
 def student_t(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.metrics.checks import check_probabilities
+from pxsgmcmc.metrics._checks import check_probabilities
 from pxsgmcmc.metrics.logspace import most_probable
 
 if TYPE_CHECKING:

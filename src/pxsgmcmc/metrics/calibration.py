@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pxsgmcmc.errors import UserError, check_count
-from pxsgmcmc.metrics.checks import check_vector
+from pxsgmcmc.metrics._checks import check_vector
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Integer, Real

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.metrics._checks import check_labels, check_logits, row_blocks
+from pxsgmcmc.metrics._ensemble import Ensemble
+from pxsgmcmc.metrics._windows import Windows, whole
 from pxsgmcmc.metrics.calibration import BINS, bin_sums, calibration_error
-from pxsgmcmc.metrics.checks import check_labels, check_logits, row_blocks
-from pxsgmcmc.metrics.ensemble import Ensemble
 from pxsgmcmc.metrics.logspace import most_probable
-from pxsgmcmc.metrics.windows import Windows, whole
 
 if TYPE_CHECKING:
     from jaxtyping import Integer, Real

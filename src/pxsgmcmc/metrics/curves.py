@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pxsgmcmc.errors import UserError, check_count
-from pxsgmcmc.metrics.checks import check_labels, check_logits
+from pxsgmcmc.metrics._checks import check_labels, check_logits
+from pxsgmcmc.metrics._windows import Windows, firsts, sliding, whole
 from pxsgmcmc.metrics.classification import METRICS, measure_windows
-from pxsgmcmc.metrics.windows import Windows, firsts, sliding, whole
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Integer, Real

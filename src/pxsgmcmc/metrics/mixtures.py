@@ -13,10 +13,10 @@ from scipy import special
 from scipy.stats import poisson
 
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.metrics.checks import require
-from pxsgmcmc.metrics.crps import crps_normal, crps_poisson, crps_student_t
+from pxsgmcmc.metrics._checks import require
+from pxsgmcmc.metrics._crps import crps_normal, crps_poisson, crps_student_t
+from pxsgmcmc.metrics._quantiles import Cdf, invert_counting_cdf
 from pxsgmcmc.metrics.predictive_mixture import PredictiveMixture
-from pxsgmcmc.metrics.quantiles import Cdf, invert_counting_cdf
 
 
 class NormalMixture(PredictiveMixture):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from pxsgmcmc.errors import UserError, check_number
-from pxsgmcmc.metrics.checks import check_vector
+from pxsgmcmc.metrics._checks import check_vector
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Real

@@ -19,8 +19,8 @@ from typing import Any, Self
 import numpy as np
 
 from pxsgmcmc.errors import UserError, check_count
-from pxsgmcmc.metrics.checks import BLOCK_ENTRIES, check_observed, check_parameters
-from pxsgmcmc.metrics.quantiles import Cdf, invert_cdf
+from pxsgmcmc.metrics._checks import BLOCK_ENTRIES, check_observed, check_parameters
+from pxsgmcmc.metrics._quantiles import Cdf, invert_cdf
 
 
 class PredictiveMixture(ABC):

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.metrics._regression_ensemble import RegressionEnsemble
+from pxsgmcmc.metrics._windows import Windows, whole
 from pxsgmcmc.metrics.predictive_mixture import PredictiveMixture
-from pxsgmcmc.metrics.regression_ensemble import RegressionEnsemble
-from pxsgmcmc.metrics.windows import Windows, whole
 
 if TYPE_CHECKING:
     from jaxtyping import Real

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pxsgmcmc.errors import UserError, check_count
-from pxsgmcmc.metrics.checks import check_real
+from pxsgmcmc.metrics._checks import check_real
 from pxsgmcmc.metrics.predictive_mixture import PredictiveMixture
 
 if TYPE_CHECKING:

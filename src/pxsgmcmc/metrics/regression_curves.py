@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pxsgmcmc.metrics._windows import firsts
 from pxsgmcmc.metrics.curves import BurnInCurve, burn_in_curves, check_counts
 from pxsgmcmc.metrics.predictive_mixture import PredictiveMixture
 from pxsgmcmc.metrics.regression import measure_regression_windows
-from pxsgmcmc.metrics.windows import firsts
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Integer, Real

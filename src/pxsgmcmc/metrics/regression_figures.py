@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pxsgmcmc.errors import UserError, check_count
-from pxsgmcmc.metrics.checks import check_real, check_vector
+from pxsgmcmc.metrics._checks import check_real, check_vector
 from pxsgmcmc.metrics.predictive_mixture import PredictiveMixture
 from pxsgmcmc.metrics.regression_calibration import coverage_curve, error_against_spread, pit
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pxsgmcmc.metrics.checks import check_logits, row_blocks
-from pxsgmcmc.metrics.ensemble import Ensemble
-from pxsgmcmc.metrics.windows import whole
+from pxsgmcmc.metrics._checks import check_logits, row_blocks
+from pxsgmcmc.metrics._ensemble import Ensemble
+from pxsgmcmc.metrics._windows import whole
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Real

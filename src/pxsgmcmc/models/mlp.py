@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from flax import nnx
 
 from pxsgmcmc.errors import check_count
-from pxsgmcmc.models.checks import check_choice, check_widths
-from pxsgmcmc.models.from_nnx import from_nnx
-from pxsgmcmc.models.layers import ACTIVATIONS, flatten
+from pxsgmcmc.models._checks import check_choice, check_widths
+from pxsgmcmc.models._from_nnx import from_nnx
+from pxsgmcmc.models._layers import ACTIVATIONS, flatten
 from pxsgmcmc.models.model import Model
 from pxsgmcmc.types import Array
 

@@ -9,9 +9,9 @@ from typing import Literal
 from flax import nnx
 
 from pxsgmcmc.errors import UserError, check_count
-from pxsgmcmc.models.checks import check_choice, check_image_shape
-from pxsgmcmc.models.from_nnx import from_nnx
-from pxsgmcmc.models.layers import (
+from pxsgmcmc.models._checks import check_choice, check_image_shape
+from pxsgmcmc.models._from_nnx import from_nnx
+from pxsgmcmc.models._layers import (
     Conv,
     ConvNorm,
     FilterResponseNorm,

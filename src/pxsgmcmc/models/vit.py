@@ -5,9 +5,9 @@ import jax.numpy as jnp
 from flax import nnx
 
 from pxsgmcmc.errors import UserError, check_count
-from pxsgmcmc.models.checks import check_image_shape
-from pxsgmcmc.models.from_nnx import from_nnx
-from pxsgmcmc.models.layers import Conv
+from pxsgmcmc.models._checks import check_image_shape
+from pxsgmcmc.models._from_nnx import from_nnx
+from pxsgmcmc.models._layers import Conv
 from pxsgmcmc.models.model import Model
 from pxsgmcmc.types import Array
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pxsgmcmc.diagnostics.r_hat import r_hat
+from pxsgmcmc.diagnostics._r_hat import r_hat
 from pxsgmcmc.diagnostics.temperature import sghmc_factors
 from pxsgmcmc.health import Evidence, Heat, fewest_draws, judge
 from pxsgmcmc.results import Verdict

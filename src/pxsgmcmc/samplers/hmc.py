@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import check_count, check_number
-from pxsgmcmc.samplers.mass import check_mass, mass_of
-from pxsgmcmc.samplers.metropolis import (
+from pxsgmcmc.samplers._mass import check_mass, mass_of
+from pxsgmcmc.samplers._metropolis import (
     energy_and_gradient,
     energy_difference,
     kinetic_difference,

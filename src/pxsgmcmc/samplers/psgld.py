@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import check_number
-from pxsgmcmc.samplers.running_square import (
+from pxsgmcmc.samplers._running_square import (
     PreconditionerStart,
     check_preconditioner_start,
     updated_square,

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import check_number
-from pxsgmcmc.samplers.mass import check_mass, mass_of
+from pxsgmcmc.samplers._mass import check_mass, mass_of
 from pxsgmcmc.schedules import as_schedule
 from pxsgmcmc.tree import broadcast_prefix, check_float_leaves, check_prefix, map_like, normal_like
 from pxsgmcmc.types import (

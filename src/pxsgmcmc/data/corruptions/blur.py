@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from pxsgmcmc.data._extra import need
 from pxsgmcmc.data.corruptions.work import Work, kronecker, resample
-from pxsgmcmc.data.extra import need
 
 
 def smooth(x: np.ndarray, sigma: float, mode: str = "nearest", truncate: float = 4.0) -> np.ndarray:

@@ -4,9 +4,9 @@ import io
 
 import numpy as np
 
+from pxsgmcmc.data._extra import need
 from pxsgmcmc.data.corruptions.blur import smooth
 from pxsgmcmc.data.corruptions.work import Work, along_rows_and_columns
-from pxsgmcmc.data.extra import need
 
 
 def contrast(work: Work, factor: float) -> np.ndarray:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from pxsgmcmc.data._extra import need
 from pxsgmcmc.data.corruptions.blur import smooth, streak, zoom_weights
 from pxsgmcmc.data.corruptions.frost import frost_texture
 from pxsgmcmc.data.corruptions.work import Work, along_rows_and_columns, luminance, tint
-from pxsgmcmc.data.extra import need
 
 WATER = (175, 238, 238)
 MUD = (63, 42, 20)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pxsgmcmc.data.extra import need
+from pxsgmcmc.data._extra import need
 
 BASE = 32
 
