@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 
 import jax
@@ -11,6 +12,11 @@ import pytest
 jax.config.update("jax_debug_key_reuse", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+# A shell starts what it puts into the background with Ctrl-C ignored, nohup what it starts with
+# SIGHUP ignored; tests of signals, and the processes that they start, need them as they usually are.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
     # JAX is imported, so this is for workers and the processes that tests start: they compile
