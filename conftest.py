@@ -14,7 +14,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 # A shell starts what it puts into the background with Ctrl-C ignored, nohup what it starts with
-# SIGHUP ignored; tests of signals, and the processes that they start, need them as they usually are.
+# SIGHUP ignored; tests of signals, and the processes that they start, need both at their defaults.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
