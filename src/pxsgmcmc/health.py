@@ -45,6 +45,7 @@ class Evidence:
       status: "running", "interrupted", "done" or "diverged".
       divergence: what was said when it diverged, even if it was set back and went on.
       setbacks: how often it was.
+      changes: what was changed on the way, as "another prior after 12 draws".
       step_size_factor: what is left of the step size after these.
       chains: how many.
       draws: of each chain.
@@ -63,6 +64,7 @@ class Evidence:
     status: str = "done"
     divergence: str = ""
     setbacks: int = 0
+    changes: tuple[str, ...] = ()
     step_size_factor: float = 1.0
     chains: int = 1
     draws: int = 0
@@ -114,6 +116,7 @@ def _headline(word: str, evidence: Evidence) -> str:
         parts.append(f"energy R-hat {_number(evidence.energy_r_hat)}")
     if evidence.prediction_r_hat is not None:
         parts.append(f"median R-hat of predictions {_number(evidence.prediction_r_hat)}")
+    parts += [f"went on with {change}" for change in evidence.changes]
     return f"{word}: {', '.join(parts)}" if parts else word
 
 

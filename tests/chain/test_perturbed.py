@@ -188,6 +188,7 @@ def test_a_change_that_is_accepted_is_said_and_written_down(tmp_path, capsys):
     changes = open_run(tmp_path / "run").manifest["progress"]["changes"]
     assert [entry["after_draws"] for entry in changes] == [2]
     assert {change["what"] for change in changes[0]["changes"]} >= {"prior"}
+    assert "went on with another prior after 2 draws" in extended.verdict.headline
     assert [draw.sha256 for draw in open_run(tmp_path / "run").draws][:2] == hashes
     assert not same(extended, go(tmp_path / "whole", settings={"draws": 4}))
 

@@ -42,6 +42,11 @@ def test_the_last_draw_is_the_collapsed_last_state():
     assert same([draws[-1]], [last])
 
 
+def test_the_log_of_a_fast_chain_has_a_line_for_every_hundredth_of_its_steps():
+    steps = [line["step"] for line in run(draws=60, cycle_length=2, chunk_seconds=100.0).log]
+    assert steps == sorted(set(steps)) and len(steps) >= 50 and steps[-1] == 120
+
+
 def test_augmentation_gets_a_key_that_depends_on_the_step():
     def noisy(key, x):
         return x + jax.random.normal(key, x.shape)

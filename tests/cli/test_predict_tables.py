@@ -1,6 +1,7 @@
 """`pxsgmcmc predict` takes the kinds of files that training takes."""
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -98,3 +99,16 @@ def test_a_table_that_does_not_fit_is_said_in_one_line(run, tmp_path):
     path = tmp_path / "none.npz:x"
     refused("There is no file")
     assert not (tmp_path / "p.npy").exists()
+
+
+def test_predictions_need_no_training_file(run, tmp_path):
+    (tmp_path / "x.csv").write_text("height,width\n0.5,1.5\n-1,0.25\n3,2\n0,0\n1,1\n")
+    with_file = predicted(run, tmp_path / "x.csv", tmp_path / "p.npy")
+    place = Path(run).parent / "flowers.csv"
+    away = place.rename(tmp_path / "flowers.csv")
+    try:
+        without = predicted(run, tmp_path / "x.csv", tmp_path / "p.npy")
+        assert_one_line(call("evaluate", run), 2, "flowers.csv` is not there")
+    finally:
+        away.rename(place)
+    np.testing.assert_array_equal(without, with_file, strict=True)

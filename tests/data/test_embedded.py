@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pxsgmcmc.data._embedded import EMBEDDED, area_weights, load_embedded
+from pxsgmcmc.data._embedded import ABOUT, EMBEDDED, area_weights, load_embedded
 from pxsgmcmc.data._fingerprint import fingerprint
 from pxsgmcmc.errors import UserError
 
@@ -213,3 +213,7 @@ def test_an_unknown_name_lists_the_known_ones():
         load_embedded("cifar")
     with pytest.raises(UserError, match=r"is called 'digit'; did you mean `digits`\?"):
         load_embedded("digit")
+
+
+def test_every_embedded_set_is_described():
+    assert list(ABOUT) == list(EMBEDDED)

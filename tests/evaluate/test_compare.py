@@ -189,6 +189,17 @@ def test_other_test_rows_in_the_same_number_are_refused():
     assert len(compare([unknown, one]).methods) == 2
 
 
+def test_a_shift_with_other_rows_is_left_out_and_said():
+    def run(seed, digest):
+        shifts = {"winter": {"nll": 0.3}, "summer": {"nll": 0.4}}
+        sets = {"shift winter": digest, "shift summer": "same"}
+        return result("SGHMC", seed, {"nll": 0.2}, shifts=shifts, sets_sha256=sets)
+
+    found = compare([run(0, "a"), run(1, "b")])
+    assert [row.key for row in found.rows] == ["test/nll", "shift summer/nll"]
+    assert found.notes[0] == "Left out: the rows of shift winter are not the same for all runs."
+
+
 def test_other_training_rows_are_said():
     hashes = {"A": "aa", "B": "aa", "C": "cc", "D": ""}  # that of D is not known
     given = [result(m, 0, {"nll": 1.0}, train_sha256=h) for m, h in hashes.items()]

@@ -72,7 +72,9 @@ def test_the_rows_it_was_judged_on_are_known_by_their_hash(run, results):
     x, y = rows_of("digits")
     subject = results.subject
     assert subject.train_sha256 == open_any(run).problem.sha256
-    assert evaluate(run, test=(x, y)).subject == subject
+    alone = evaluate(run, test=(x, y)).subject
+    assert alone == msgspec.structs.replace(subject, sets_sha256={})
+    assert set(subject.sets_sha256) == {"shift digits-shift", "ood photos-sklearn"}
     changed = x.copy()
     changed[-1].flat[0] ^= 1
     for other in ((changed, y), (x, np.roll(y, 1))):

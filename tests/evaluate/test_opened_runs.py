@@ -12,6 +12,7 @@ from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.evaluate import subject as subjects
 from pxsgmcmc.evaluate.subject import subject_of
 from pxsgmcmc.store import create_run, open_run, verify
+from tests.helpers import chain_problems
 from tests.helpers.cli_calls import assert_one_line, call
 from tests.helpers.closeness import assert_close
 from tests.helpers.small_runs import sampled, three_draws, two_chains
@@ -192,9 +193,10 @@ def test_settings_are_the_same_but_for_seed_place_and_pace():
         return settings_digest(parse_config(SMALL, list(flags)))
 
     same = ["--seed 5", "--chain.chunk_seconds 9.0", "--evaluate.subset 7", "--threads 1"]
-    for flags in (*same, "--data.root elsewhere"):
+    # A run may be made longer: the draws it has are counted, not those it was asked for first.
+    for flags in (*same, "--data.root elsewhere", "--chain.draws 9"):
         assert digest(*flags.split()) == digest()
-    for flags in ("--chain.draws 9", "--prior.variance 0.5", "--chain.batch_size 10"):
+    for flags in ("--prior.variance 0.5", "--chain.batch_size 10"):
         assert digest(*flags.split()) != digest()
 
 
@@ -203,3 +205,12 @@ def test_runs_with_other_chains_or_draws_left_out_are_no_repetitions_of_each_oth
     digests.append(subjects.settings_digest(px.open(run).skip(1)))
     assert len(set(digests)) == 3
     assert subjects.settings_digest(px.open(run)) == digests[0]
+
+
+def test_a_run_made_longer_is_a_repetition_of_one_asked_for_so_many_draws(tmp_path):
+    def digest(folder, draws, seed=5):
+        chain_problems.run(out=tmp_path / folder, draws=draws, seed=seed, resume=True)
+        return subjects.settings_digest(px.open(tmp_path / folder))
+
+    short = digest("longer", 2)
+    assert digest("longer", 3) == digest("at once", 3) == digest("another seed", 3, seed=6) != short

@@ -15,6 +15,7 @@ def result(
     steps=4000,
     train_sha256="",
     test_sha256="",
+    sets_sha256=None,
     shifts=None,
     corruptions=None,
     ood=None,
@@ -34,6 +35,7 @@ def result(
         version="0.1.0",
         train_sha256=train_sha256,
         test_sha256=test_sha256,
+        sets_sha256=sets_sha256 or {},
     )
     return Results(
         subject=subject,

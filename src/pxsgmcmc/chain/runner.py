@@ -33,6 +33,9 @@ def _copy(tree: Any) -> Any:
     return jax.tree.map(jnp.copy, tree)
 
 
+SHARE_OF_A_LINE = 0.01  # of all steps, after which the log gets a line however fast the chain is
+
+
 class Pace(NamedTuple):
     """How often the host looks at the device."""
 
@@ -86,6 +89,7 @@ class Runner:
         self._norms = jax.jit(jax.vmap(norms)) if self.several else norms
         self._chunk_steps, self._speed, self._compiled = 1, 0.0, False
         self._told = self._saved = time.monotonic()
+        self._told_step = 0
 
     @property
     def scale(self) -> float:
@@ -223,10 +227,12 @@ class Runner:
     def _prepare_to_tell(self, moving: Sequence[int]) -> None:
         """Chunks that a draw cuts short are not all told: a line covers all since the last."""
         now, done = time.monotonic(), not self.unfinished
+        step = max(self.chains[place].step for place in moving)
         due = self._speed and now - self._told > 0.5 * self.pace.chunk_seconds
+        due = due or step - self._told_step >= self.collection.total_steps * SHARE_OF_A_LINE
         if not (due or done):
             return
-        self._told = now
+        self._told, self._told_step = now, step
         for place in moving:
             chain = self.chains[place]
             chain.untold = {

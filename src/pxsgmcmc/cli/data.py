@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pxsgmcmc.data import cache_folder
-from pxsgmcmc.data._embedded import EMBEDDED
+from pxsgmcmc.data._embedded import ABOUT
 from pxsgmcmc.data._locate import check_official, fetch_official
 from pxsgmcmc.data._official import OFFICIAL
 
@@ -18,8 +18,8 @@ def list_sets(root: str | None = None) -> None:
     """
     console = Console()
     table = Table("name", "what", "licence", "download", box=None)
-    for name in EMBEDDED:
-        table.add_row(name, "embedded", "", "none needed")
+    for name, about in ABOUT.items():
+        table.add_row(name, about, "", "none needed")
     for name, official in OFFICIAL.items():
         files = official.forms[0].files
         sizes = [file.size for file in files if file.size is not None]

@@ -53,6 +53,8 @@ def evaluate_run(
     console.print(_table(results))
     if results.out_of_distribution:
         console.print(_detections(results))
+    for remark in results.remarks:
+        console.print(remark, soft_wrap=True)
     if results.verdict is not None and results.verdict.healthy is False:
         console.print(results.verdict.headline, soft_wrap=True)
         for warning in results.verdict.warnings:

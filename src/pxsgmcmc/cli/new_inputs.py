@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pxsgmcmc.data._read_split import RawSplit, read_split
+from pxsgmcmc.data._read_split import read_split
 from pxsgmcmc.data._user_files import SUFFIXES, map_npy
 from pxsgmcmc.errors import UserError
 
@@ -45,10 +45,10 @@ def read_new_inputs(inputs: str, run: "Run") -> np.ndarray:
     data = _training_files(run) if kind in _TABLES else None
     if data is None or data.train is None:
         return read_split("inputs", files, Path()).x
-    train = _training_table(data)
-    if train is not None and not train.feature_names and "columns" in data.train:
+    names = _training_columns(run, data)
+    if not names and "columns" in data.train:
         files["columns"] = data.train["columns"]
-    return read_split("inputs", files, Path(), header=data.header, train=train).x
+    return read_split("inputs", files, Path(), header=data.header, columns=names).x
 
 
 def _path(inputs: str) -> Path:
@@ -68,13 +68,12 @@ def _training_files(run: "Run") -> "Data | None":
     return data if data is not None and data.train is not None else None
 
 
-def _training_table(data: "Data") -> RawSplit | None:
-    """What the run learned from, if that was a table."""
+def _training_columns(run: "Run", data: "Data") -> tuple[str, ...]:
+    """The names of the columns that the run learned from, if that was a table with names."""
     assert data.train is not None
     if _path(str(data.train.get("x"))).suffix.lower() not in _TABLES:
-        return None
-    base, mixed = Path(data.folder or "."), data.labels == "names"
-    return read_split("train", data.train, base, header=data.header, mixed=mixed)
+        return ()
+    return tuple(run.origin.get("prepared", {}).get("feature_names", ()))
 
 
 def _mapped(path: Path) -> np.ndarray:

@@ -17,6 +17,7 @@ def opened(
     problem: str | None = None,
     skip: int = 0,
     settings: list[str] | None = None,
+    data: bool = True,
 ) -> "Run":
     """The run, without the first `skip` draws of each chain.
 
@@ -26,6 +27,7 @@ def opened(
         current folder that returns its `px.Problem`.
       skip: draws to leave out at the start of each chain.
       settings: flags over the [evaluate] section of the run's configuration.
+      data: whether to read the data of the run; predictions need none.
     """
     from pxsgmcmc.cli.surroundings import check_devices
     from pxsgmcmc.config.opening import open_any
@@ -36,7 +38,7 @@ def opened(
     check_count("skip", skip)
     check_devices()
     given = None if problem is None else own_problem(problem, None)
-    run = open_any(directory, given, settings=settings)
+    run = open_any(directory, given, settings=settings, data=data)
     if not len(run):
         raise UserError(
             f"`{directory}` has no draws yet: go on with `pxsgmcmc resume {directory}`."

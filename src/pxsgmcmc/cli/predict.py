@@ -53,7 +53,7 @@ def predict_file(
         raise UserError("`-o` must name the file to write, as in -o probabilities.npy.")
     target = check_target(out, force=force, endings=(".npy", ".npz"), example="probabilities.npy")
     check_readable(inputs)
-    run = opened(directory, problem, skip)
+    run = opened(directory, problem, skip, data=False)
     x = read_new_inputs(inputs, run)
     predicted = run.predict(x, batch_size=batch_size, progress=True)
     known = run.need_problem("predict")

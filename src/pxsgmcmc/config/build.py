@@ -15,6 +15,7 @@ from pxsgmcmc.chain.collection import collection_of
 from pxsgmcmc.chain.execution import Execution
 from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.config.naming import naming
+from pxsgmcmc.config.prepared import Prepared
 from pxsgmcmc.config.problem import build_problem
 from pxsgmcmc.config.sampler_sections import AUTO, Cyclical, Groups
 from pxsgmcmc.config.schema import Config
@@ -39,6 +40,7 @@ class Built:
       position: from the number of a chain to where it starts.
       potential: the energy.
       sampler: from a factor on the step size to a sampler.
+      prepared: what a run keeps of its data.
     """
 
     config: Config
@@ -47,18 +49,27 @@ class Built:
     position: Callable[[int], Tree]
     potential: PosteriorPotential
     sampler: Callable[[float], Sampler]
+    prepared: Prepared | None = None
 
 
-def build(config: Config, *, judging: bool = False, begun: bool = False) -> Built:
+def build(
+    config: Config,
+    *,
+    judging: bool = False,
+    begun: bool = False,
+    prepared: Prepared | None = None,
+) -> Built:
     """Load, build and connect everything a configuration names.
 
     Args:
       config: what to build.
       judging: also load the sets that only an evaluation needs.
       begun: the chain goes on from a saved state, so `chain.start` is not read again.
+      prepared: what a run keeps of its data, to predict without reading them.
     """
-    problem, ends = build_problem(config, judging=judging)
-    _check_batch_size(config, problem)
+    problem, ends, kept = build_problem(config, judging=judging, prepared=prepared)
+    if prepared is None:
+        _check_batch_size(config, problem)
     shapes = jax.eval_shape(problem.initial, jax.random.key(0))
     planned = _plan(config, shapes, ends)
 
@@ -82,9 +93,8 @@ def build(config: Config, *, judging: bool = False, begun: bool = False) -> Buil
     like = shapes
     if planned is not None:
         like = jax.eval_shape(partial(_expanded, planned), shapes, jax.random.key(0))
-    return Built(
-        config, problem, planned, position, energy, _sampler(config, problem, energy, like)
-    )
+    sampler = _sampler(config, problem, energy, like)
+    return Built(config, problem, planned, position, energy, sampler, kept)
 
 
 def _expanded(plan: Plan, params: Tree, key: Key) -> Tree:
@@ -125,6 +135,7 @@ def sampling_of(built: Built, chains: tuple[int, ...], text: str, settings: str)
         facts={
             "settings": settings,
             "method": method_name(config),
+            **({} if built.prepared is None else {"prepared": msgspec.to_builtins(built.prepared)}),
             **(
                 {}
                 if config.measured is None

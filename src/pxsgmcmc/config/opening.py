@@ -7,6 +7,7 @@ from typing import Any
 import jax
 
 from pxsgmcmc.config.build import build
+from pxsgmcmc.config.prepared import read_prepared
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.config.toml import parse_config, started_from_python
 from pxsgmcmc.errors import UserError
@@ -25,6 +26,7 @@ def open_any(
     sampler: Sampler | None = None,
     position: Tree | None = None,
     settings: list[str] | None = None,
+    data: bool = True,
 ) -> Run:
     """Open a run directory, to predict with it or to look into it.
 
@@ -36,6 +38,8 @@ def open_any(
       position: where the chain started, or anything of its shapes; without it, draws are nested
         dictionaries by name unless the problem has `init`.
       settings: flags over the [evaluate] section of the run's configuration.
+      data: whether to read the data of a run that a configuration made. Without them it can
+        predict, wherever the data are, and nothing else.
 
     Raises:
       UserError: if it is not a run, or the problem is not the one it was made from.
@@ -46,7 +50,7 @@ def open_any(
     records = [open_run(place) for place in _places(folder)]
     origin = records[0].manifest["origin"]
     if problem is None and not started_from_python(records[0].config):
-        return _from_config(folder, records, settings)
+        return _from_config(folder, records, settings, data)
     if problem is not None:
         _check_same_data(folder, origin, problem)
         if position is None and problem.init is not None:
@@ -81,9 +85,12 @@ def config_of(record: Any, settings: list[str] | None = None) -> Config:
     return parse_config(record.config, settings, name=f"{record.path}/config.toml")
 
 
-def _from_config(folder: Path, records: list[Any], settings: list[str] | None) -> Run:
-    built = build(config_of(records[0], settings), judging=True, begun=True)
-    _check_same_data(folder, records[0].manifest["origin"], built.problem)
+def _from_config(folder: Path, records: list[Any], settings: list[str] | None, data: bool) -> Run:
+    config, origin = config_of(records[0], settings), records[0].manifest["origin"]
+    prepared = None if data else read_prepared(origin, folder)
+    built = build(config, judging=data, begun=True, prepared=prepared)
+    if prepared is None:
+        _check_same_data(folder, origin, built.problem)
     sampler = built.sampler(1.0)
     position = jax.eval_shape(lambda: built.position(0))
     return Run(

@@ -2,7 +2,7 @@
 
 import functools
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ import numpy as np
 from pxsgmcmc import likelihoods
 from pxsgmcmc.config.naming import naming
 from pxsgmcmc.config.own_problem import own_problem
+from pxsgmcmc.config.prepared import Prepared, prepared_of
 from pxsgmcmc.config.schema import Config, Data
 from pxsgmcmc.data import Dataset, Split, known_sets, load
 from pxsgmcmc.data._augment import augment
@@ -24,17 +25,28 @@ from pxsgmcmc.problem import Problem
 from pxsgmcmc.types import Array, Key, Tree
 
 
-def build_problem(config: Config, *, judging: bool) -> tuple[Problem, dict[str, str]]:
-    """The problem, and the names of its input and logits layers where they are known.
+class BuiltProblem(NamedTuple):
+    """A problem, and what is known besides."""
+
+    problem: Problem
+    ends: dict[str, str]  # the names of its input and logits layers, where they are known
+    prepared: Prepared | None  # what to keep of the data
+
+
+def build_problem(
+    config: Config, *, judging: bool, prepared: Prepared | None = None
+) -> BuiltProblem:
+    """The problem of a configuration.
 
     Args:
       config: what to build.
       judging: also load the sets that only an evaluation needs.
+      prepared: what a run keeps of the data, to build a problem that can predict without them.
     """
     if config.problem is not None:
-        return own_problem(config.problem, config.problem_folder), {}
+        return BuiltProblem(own_problem(config.problem, config.problem_folder), {}, None)
     assert config.data is not None and config.model is not None
-    dataset = load_data(config)
+    dataset = load_data(config) if prepared is None else prepared.dataset()
     likelihood = _likelihood(config, dataset)
     train = dataset.splits["train"]
     train = Split(train.x[: config.data.limit], train.y[: config.data.limit])  # pyright: ignore
@@ -62,7 +74,8 @@ def build_problem(config: Config, *, judging: bool) -> tuple[Problem, dict[str, 
         name=_data_name(config.data, dataset),
         model=", ".join([tag, *_spelt(config.model)]),
     )
-    return problem, {"input_layer": model.input_layer, "logits_layer": model.logits_layer}
+    ends = {"input_layer": model.input_layer, "logits_layer": model.logits_layer}
+    return BuiltProblem(problem, ends, prepared or prepared_of(dataset))
 
 
 def load_data(config: Config) -> Dataset:

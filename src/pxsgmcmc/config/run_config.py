@@ -65,5 +65,6 @@ def run_config(
 def settings_digest(config: Config) -> str:
     """Eight digits that two runs share if they differ in their seed alone, or in nothing."""
     settings = deciding(msgspec.to_builtins(config))
+    settings.pop("chain.draws", None)  # a run can be made longer; `subject_of` counts what it has
     text = msgspec.json.encode(settings, order="deterministic")
     return hashlib.sha256(text).hexdigest()[:8]

@@ -155,6 +155,20 @@ def _stratified_splits(
     return {split: Split(images[r], labels[r]) for split, r in zip(names, rows, strict=True)}
 
 
+ABOUT = {
+    "digits": "handwritten digits, 8 x 8, 10 classes, 1,000 to train on",
+    "digits-shift": "digits of other writers at 8 x 8, a shift of digits",
+    "photos-sklearn": "patches of two photographs, out of distribution for digits",
+    "photos-skimage": "patches of four photographs, out of distribution for digits",
+    "mnist5k": "5,000 MNIST digits, 28 x 28, 10 classes, 4,000 to train on",
+    "mnist5k-14": "the same at 14 x 14",
+    "breast_cancer": "a table of 30 measurements of cell nuclei, 2 classes",
+    "wine": "a table of 13 measurements of wines, 3 classes",
+    "diabetes": "a regression: progression of a disease from 10 measurements",
+    "two-moons": "two interleaved arcs in the plane, 2 classes",
+    "sinusoid": "a regression: a wave with a gap, from one number",
+}
+
 EMBEDDED: dict[str, Callable[[], Dataset]] = {
     "digits": _digits,
     "digits-shift": _digits_shift,

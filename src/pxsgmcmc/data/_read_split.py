@@ -52,7 +52,7 @@ def read_split(
     *,
     header: bool | None = None,
     mixed: bool = False,
-    train: RawSplit | None = None,
+    columns: tuple[str, ...] = (),
 ) -> RawSplit:
     """Read the files of one split.
 
@@ -62,14 +62,14 @@ def read_split(
       base: the folder that paths start from.
       header: as in `read_table_or_array`.
       mixed: as in `read_table_or_array`.
-      train: the training split, whose columns are then looked for by name.
+      columns: names of the training split's columns, by which those of a table are looked for.
     """
     x_place, y_place = _places(f"data.{name}", files, base)
-    named = train is not None and train.feature_names and _kind(x_place.path) in _TABLES
+    named = bool(columns) and _kind(x_place.path) in _TABLES
     content = read_table_or_array(
         x_place.path,
         x_place.key,
-        columns=train.feature_names if train is not None and named else x_place.columns,
+        columns=columns if named else x_place.columns,
         without=() if named or y_place is None else y_place.columns or (),
         header=header,
     )

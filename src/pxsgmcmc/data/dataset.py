@@ -22,7 +22,7 @@ class Dataset:
     """Splits and facts.
 
     Attributes:
-      name: as in `load(name)`, or "files".
+      name: as in `load(name)`, or of the file of training inputs.
       splits: some of "train", "validation", "test"; an evaluation-only set has just "test", and
         CIFAR-10-C one for each corruption and severity, such as "fog-3".
       classes: class names in label order; empty for regression.

@@ -55,7 +55,7 @@ def load_files(
       seed: of the choice of these rows; each class is split in proportion.
 
     Returns:
-      A `Dataset` called "files", whose `summary()` says what was read.
+      A `Dataset` called after the file of training inputs, whose `summary()` says what was read.
 
     Example:
       >>> import tempfile, numpy as np
@@ -64,7 +64,7 @@ def load_files(
       ...     np.save(f"{folder}/y.npy", np.arange(20) % 2)
       ...     files = {"train": {"x": "X.npy", "y": "y.npy"}, "validation": 0.2}
       ...     print(load_files(files, base=Path(folder)).summary())
-      files: classification into 2 classes, no missing values
+      X.npy: classification into 2 classes, no missing values
         train: 16 rows, x (2) float32, 0 (8), 1 (8)
         validation: 4 rows, x (2) float32, 0 (2), 1 (2)
         inputs standardised by mean 20.5, 21.5 and standard deviation 12.24, 12.24
@@ -80,7 +80,7 @@ def load_files(
     notes = [*train.notes, *targets.notes]
 
     def read(name: str, files: Any) -> Split:
-        raw = read_split(name, files, base, **reading, train=train)
+        raw = read_split(name, files, base, **reading, columns=train.feature_names)
         check_inputs(raw.x, raw.x_file, like=train.x)
         notes.extend(raw.notes)
         return Split(raw.x, None if raw.y is None else targets.encode(raw))
@@ -100,7 +100,7 @@ def load_files(
     )
     inputs, scale = _scales(spec, splits["train"], train, targets, notes)
     return Dataset(
-        name="files",
+        name=Path(train.x_file).name,
         splits=splits,
         classes=targets.classes,
         mean=inputs.mean,

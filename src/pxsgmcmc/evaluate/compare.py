@@ -51,7 +51,12 @@ def compare(
     _check_comparable(results)
     groups = _grouped(results)
     methods = _methods(groups)
-    rows = [row for row in _rows(groups) if any(row.methods)]
+    unlike = _sets_that_differ(results)
+    rows = [
+        row
+        for row in _rows(groups)
+        if any(row.methods) and row.key.rpartition("/")[0] not in unlike
+    ]
     rows = _chosen(rows, None if metrics is None else list(metrics))
     tested = differences(methods, rows, paired)
     return Comparison(
@@ -60,7 +65,11 @@ def compare(
         methods=methods,
         rows=rows,
         differences=tested,
-        notes=[*_notes(groups, methods, rows), *notes_on_tests(methods, tested)],
+        notes=[
+            *(f"Left out: the rows of {name} are not the same for all runs." for name in unlike),
+            *_notes(groups, methods, rows),
+            *notes_on_tests(methods, tested),
+        ],
     )
 
 
@@ -100,6 +109,15 @@ def _check_same_test_rows(results: Sequence[Results]) -> None:
                 f"{second} differ, though both are called {other.data!r}: evaluate them on one "
                 "test set."
             )
+
+
+def _sets_that_differ(results: Sequence[Results]) -> list[str]:
+    """Names of shifts and out-of-distribution sets whose rows are others in some of the runs."""
+    hashes: dict[str, set[str]] = {}
+    for found in results:
+        for name, value in found.subject.sets_sha256.items():
+            hashes.setdefault(name, set()).add(value)
+    return [name for name, values in hashes.items() if len(values) > 1]
 
 
 def _grouped(results: Sequence[Results]) -> list[list[Results]]:

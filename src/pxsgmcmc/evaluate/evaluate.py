@@ -18,6 +18,7 @@ from pxsgmcmc.evaluate import corrupted, parts
 from pxsgmcmc.evaluate.cached_outputs import CachedOutputs
 from pxsgmcmc.evaluate.detect import detect
 from pxsgmcmc.evaluate.options import EvaluateOptions
+from pxsgmcmc.evaluate.remarks import remarks_on
 from pxsgmcmc.evaluate.subject import subject_of
 from pxsgmcmc.likelihoods.likelihood import Sums
 from pxsgmcmc.problem import Problem, Rows
@@ -76,6 +77,7 @@ def evaluate(
             },
             out_of_distribution=_detections(cached, problem, inside, options),
             corruptions=_corruptions(cached, problem, options) if corrupted_rows else None,
+            remarks=remarks_on(problem, on_test["test"].metrics),
         )
     finally:
         shown.close()

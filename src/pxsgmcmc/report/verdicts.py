@@ -32,7 +32,8 @@ def verdict_of(run: Reported) -> Verdict:
 
 def warnings_of(run: Reported) -> list[str]:
     """Every warning about a run, each once."""
-    return [plain(text, 500) for text in dict.fromkeys(verdict_of(run).warnings)]
+    warnings = [*verdict_of(run).warnings, *run.results.remarks]
+    return [plain(text, 500) for text in dict.fromkeys(warnings)]
 
 
 def judge(methods: Sequence[Shown]) -> Judgement:

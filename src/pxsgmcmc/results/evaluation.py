@@ -55,6 +55,7 @@ class Results(Part):
     headline: list[str] = msgspec.field(default_factory=list)  # the metrics to show first
     regression: Regression | None = None
     verdict: Verdict | None = None
+    remarks: list[str] = msgspec.field(default_factory=list)  # on what was learned, if little
     format: Literal[1] = 1
 
     def __repr__(self) -> str:

@@ -27,6 +27,8 @@ class Subject(Part):
     skipped: int = 0  # draws left out at the start of each chain
     train_sha256: str = ""  # of the training rows; empty where it is not known
     test_sha256: str = ""  # of the test rows
+    # Of the rows of every other set by its name in comparisons, "shift winter" or "ood photos".
+    sets_sha256: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Verdict(Part):

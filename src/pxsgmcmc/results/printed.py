@@ -37,6 +37,7 @@ def results_in_lines(results: "Results") -> str:
     ]
     if areas:
         lines.append(f"out of distribution, auroc: {', '.join(areas)}")
+    lines += results.remarks
     if results.verdict is not None:
         lines.append(f"verdict: {results.verdict.headline}")
     return "\n".join(map(_short, lines))

@@ -1,5 +1,6 @@
 """The evidence on a run that costs nothing: what its index says of temperatures and energies."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ def evidence_on(run: Any) -> Evidence:
         status=run.status,
         divergence=next((p["divergence"] for p in progress if "divergence" in p), ""),
         setbacks=len(setbacks),
+        changes=tuple(dict.fromkeys(c for p in progress for c in _accepted(p))),
         step_size_factor=setbacks[-1]["step_size_factor"] if setbacks else 1.0,
         chains=run.chains,
         draws=draws,
@@ -37,6 +39,13 @@ def evidence_on(run: Any) -> Evidence:
         energy_r_hat=float(r_hat(energies)) if settled else None,
         energy_ends=ends,
     )
+
+
+def _accepted(progress: dict[str, Any]) -> Iterator[str]:
+    """What was changed while the run went on, and accepted."""
+    for entry in progress.get("changes", []):
+        for change in entry["changes"]:
+            yield f"another {change['what']} after {entry['after_draws']} draws"
 
 
 def last_cycle_temperatures(run: Any) -> dict[str, Heat]:

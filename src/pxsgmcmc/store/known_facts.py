@@ -67,6 +67,7 @@ class Origin(msgspec.Struct):
     settings: str = ""
     step_sha256: str | None = None
     start_sha256: str | None = None
+    prepared: dict[str, Any] | None = None
 
 
 class _Setback(msgspec.Struct):
@@ -75,12 +76,24 @@ class _Setback(msgspec.Struct):
     back_to: _Count = 0
 
 
+class _Change(msgspec.Struct):
+    what: str
+    began: str
+    now: str
+
+
+class _Accepted(msgspec.Struct):
+    after_draws: _Count
+    changes: list[_Change]
+
+
 class Progress(msgspec.Struct):
     """What was learnt on the way."""
 
     draws: _Count = 0
     divergence: str = ""
     retried: list[_Setback] = []
+    changes: list[_Accepted] = []
 
 
 class DrawFacts(msgspec.Struct):

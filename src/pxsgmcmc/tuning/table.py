@@ -7,6 +7,18 @@ from pxsgmcmc.tuning.measure import Measurement
 from pxsgmcmc.tuning.prediction import SAMPLERS
 from pxsgmcmc.tuning.recommend import Recommendation
 
+UNCERTAIN = 0.1  # relative error above which a curvature is only a bound
+LEGEND = (
+    "Curvature: second derivative of the energy, in full-data units; its square root times the "
+    "step size",
+    "must stay below 2 for SGHMC. Gradient noise: variance of a mini-batch gradient, of a typical "
+    "coordinate",
+    "and along the stiffest direction. T: predicted temperature relative to the one asked for, 1 "
+    "if nothing heats",
+    "the chain; a/b are the groups in the order above. Steps to forget: autocorrelation time in "
+    "steps.",
+)
+
 
 def pilot_table(measurement: Measurement, recommendations: Sequence[Recommendation]) -> str:
     """Measurements by group, then a line and its outlook for each sampler.
@@ -21,8 +33,7 @@ def pilot_table(measurement: Measurement, recommendations: Sequence[Recommendati
         f"{measurement.data_size:,} rows, curvature over {measurement.rows:,} rows",
         "",
         *_columns(_groups(measurement)),
-        f"largest curvature of all together {measurement.largest:.3g}, to "
-        f"{100 * measurement.error:.1g} %",
+        _together(measurement),
     ]
     if measurement.layers:
         layers = [(name, f"{value:.3g}") for name, value in measurement.layers.items()]
@@ -30,7 +41,15 @@ def pilot_table(measurement: Measurement, recommendations: Sequence[Recommendati
     lines += ["", *_columns(_samplers(recommendations)), ""]
     for one in recommendations:
         lines += [repr(one), f"  {one.larger_step}"]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *LEGEND])
+
+
+def _together(measurement: Measurement) -> str:
+    """The largest curvature of all groups, and how far it may be off."""
+    found = f"largest curvature of all together {measurement.largest:.3g}"
+    if measurement.error > UNCERTAIN:
+        return f"{found}, a lower bound: its search had not come to an end"
+    return f"{found}, to {max(0.1, 100 * measurement.error):.1g} %"
 
 
 def _groups(measurement: Measurement) -> list[tuple[str, ...]]:

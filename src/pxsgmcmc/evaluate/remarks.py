@@ -1,0 +1,48 @@
+"""Whether anything was learned: test metrics beside a guess that looks at no input."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from pxsgmcmc.problem import Problem
+
+_REMEDY = (
+    "the network has learned nothing from the inputs: look at how they are scaled and matched to "
+    "the targets, at the prior, and at whether the chain has settled"
+)
+
+
+def remarks_on(problem: Problem, metrics: Mapping[str, float]) -> list[str]:
+    """A sentence if the test metrics are no better than a guess from the training targets alone.
+
+    Args:
+      problem: with its test rows.
+      metrics: on these, "err" or "rmse" among them.
+    """
+    if problem.likelihood.task == "classification":
+        return list(_on_classes(problem, metrics))
+    if problem.likelihood.task == "regression" and "rmse" in metrics:
+        return list(_on_numbers(problem, metrics))
+    return []
+
+
+def _on_classes(problem: Problem, metrics: Mapping[str, float]) -> Iterator[str]:
+    train, test = (np.asarray(rows.y, np.int64) for rows in (problem.train, problem.test))
+    commonest = int(np.bincount(train).argmax())
+    guess = float(np.mean(test != commonest))
+    if metrics.get("err", 0.0) >= guess > 0.0:
+        yield (
+            f"The test error, {metrics['err']:.3g}, is no better than answering "
+            f"{problem.names[commonest]!r}, the commonest class, every time ({guess:.3g}): "
+            f"{_REMEDY}."
+        )
+
+
+def _on_numbers(problem: Problem, metrics: Mapping[str, float]) -> Iterator[str]:
+    train, test = (np.asarray(rows.y, np.float64) for rows in (problem.train, problem.test))
+    guess = float(np.sqrt(np.mean((test - train.mean(axis=0)) ** 2)))
+    if metrics["rmse"] >= guess > 0.0:
+        yield (
+            f"The test RMSE, {metrics['rmse']:.3g}, is no better than answering with the mean of "
+            f"the training targets every time ({guess:.3g}): {_REMEDY}."
+        )
