@@ -96,6 +96,10 @@ def test_devices_that_are_not_there_are_named(folder):
     ended = shell(folder, "run", "small.toml", "--out", "run", JAX_PLATFORMS="cuda")
     assert_one_line(ended, "`JAX_PLATFORMS`", "'cuda'", "unset it")
     assert not (folder / "run").exists()
+    ended = shell(
+        folder, "run", "small.toml", "--out", "two", "--chains", "2", JAX_PLATFORMS="cuda"
+    )
+    assert ended.code == 2 and ended.err.count("must name devices that are there") == 1
     ended = shell(folder, "run", "small.toml", "--out", "run", JAX_PLATFORMS="abacus")
     assert_one_line(ended, "`JAX_PLATFORMS`", "'abacus'")
 

@@ -179,12 +179,15 @@ def _run_chains(config: Config, folder: Path, *, resume: bool, accept_changes: b
 
     jobs = chain_jobs(config, folder, resume=resume, accept_changes=accept_changes)
     codes = dict[Job, int]()
+    reasons = set[str]()
 
     def on_end(job: Job, ended: Ended) -> str | None:
         codes[job] = ended.code
-        if 0 <= ended.code < 128:
-            return f"{job.label}: {ended.sentence or ended.errors}" if ended.code else None
-        return None
+        reason = ended.sentence or ended.errors
+        if not 0 < ended.code < 128 or reason in reasons:  # what stops all of them is said once
+            return None
+        reasons.add(reason)
+        return f"{job.label}: {reason}"
 
     with closing(Display(folder.name, jobs, on_end)) as display:
         codes |= {job: _STOPPED if job in display.todo else 0 for job in jobs}  # until they end
