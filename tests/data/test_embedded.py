@@ -1,5 +1,6 @@
 """The embedded sets: sizes, splits, facts written once, and that they show what they should."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -213,3 +214,9 @@ def test_an_unknown_name_lists_the_known_ones():
         load_embedded("cifar")
     with pytest.raises(UserError, match=r"is called 'digit'; did you mean `digits`\?"):
         load_embedded("digit")
+
+
+def test_a_set_whose_package_is_missing_is_refused_in_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(UserError, match=r"^`digits` needs the extra `data` \(sklearn is not inst"):
+        load_embedded("digits")
