@@ -22,7 +22,7 @@ toy: $(READY)    ## the samplers on a toy with 25 modes
 	$(BIN)/python examples/mixture25.py
 
 test: $(READY)   ## the default suite, a few minutes on two cores
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
+	$(BIN)/python -m pytest -n 2 --dist worksteal --quick-compile -m 'not slow'
 
 test-slow: $(READY)  ## the long proofs as well
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow

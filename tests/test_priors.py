@@ -9,6 +9,7 @@ import pxsgmcmc as px
 from pxsgmcmc.expansion import LowRank
 from pxsgmcmc.tree import size
 from tests.helpers.closeness import assert_close
+from tests.helpers.quick_jit import quick_jit
 from tests.helpers.small_network import PARAMS, random_position
 
 pytestmark = pytest.mark.usefixtures("in_float64")
@@ -17,7 +18,7 @@ NOTHING = np.zeros(1)
 
 def parts(position, **settings):
     U = px.potential(lambda params, batch: np.zeros(1) * batch, data_size=1, **settings)
-    return jax.jit(U.parts)(position, NOTHING)
+    return quick_jit(U.parts)(position, NOTHING)
 
 
 def scipy_energy(leaves, variance):
@@ -84,7 +85,7 @@ def test_more_leaves_keep_their_own_variances_where_these_are_traced():
 
     values = [0.1 + 0.3 * (i * 7 % 5) for i in range(len(names))]
     expected = sum(scipy_energy([leaves[n]], v) for n, v in zip(names, values, strict=True))
-    assert float(jax.jit(energy)(values)) == pytest.approx(expected, rel=1e-12)
+    assert float(quick_jit(energy)(values)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_variance_per_layer_is_a_tree_prefix():

@@ -9,7 +9,7 @@ import pytest
 
 from pxsgmcmc.cli import COMMANDS, COMPILING
 from pxsgmcmc.cli.compiled import make_room, remember_compilations, remove_torn
-from tests.helpers.small_settings import SMALL
+from tests.helpers.small_settings import write_own_problem
 
 
 @pytest.fixture(autouse=True)
@@ -31,10 +31,10 @@ def test_the_commands_that_compile_do_not_import_jax_before_they_are_called():
 
 
 def run(tmp_path, out, *flags, **environment):
-    (tmp_path / "small.toml").write_text(SMALL)
+    settings = write_own_problem(tmp_path)
     inherited = {k: v for k, v in os.environ.items() if "CACHE" not in k}
     done = subprocess.run(
-        [sys.executable, "-m", "pxsgmcmc", "run", "small.toml", "--out", out, *flags],
+        [sys.executable, "-m", "pxsgmcmc", "run", settings, "--out", out, *flags],
         cwd=tmp_path,
         env=inherited | {"PXSGMCMC_DATA": str(tmp_path / "cache")} | environment,
         capture_output=True,

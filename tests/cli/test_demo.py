@@ -1,9 +1,7 @@
 """The demo: made of parts that are kept, and survives being stopped in any way."""
 
-import os
+import functools
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,17 +10,18 @@ from pxsgmcmc.cli import demo as demo_command
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.cli.demo import demo_job
 from pxsgmcmc.jobs import Ended, missing_stages
-from pxsgmcmc.store import lock, open_run
+from pxsgmcmc.store import lock
 from tests.helpers.cli_calls import assert_one_line, call
 from tests.helpers.pausing import Pause
+from tests.helpers.processes import ended, hashes, start_command, wait_for_draws
 from tests.helpers.small_runs import three_draws
-from tests.helpers.waiting import PATIENCE, wait_until
+from tests.helpers.waiting import wait_until
 
 TINY = [
     "--model",
     '{name = "mlp", widths = [4]}',
     "--chain.draws",
-    "30",
+    "10",
     "--chain.cycle_length",
     "50",
     "--chain.burn_in",
@@ -35,42 +34,8 @@ TINY += ["--evaluate.shifts", "[]"]
 
 @pytest.fixture
 def start(tmp_path):
-    """A function that starts a command; all processes share compiled code."""
-    shared = {
-        "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-    }
-
-    def start(*arguments, environment=os.environ):
-        return subprocess.Popen(
-            [sys.executable, "-m", "pxsgmcmc", *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment | shared,
-            cwd=tmp_path,
-        )
-
-    return start
-
-
-def ended(process):
-    out, err = process.communicate(timeout=PATIENCE)
-    assert "Traceback" not in err, err
-    return process.returncode, out, err
-
-
-def wait_for_draws(process, folder, count):
-    index = folder / "index.jsonl"
-
-    def happened():
-        ended = process.poll() is not None  # asked first: what it wrote before it ended counts
-        there = index.exists() and index.read_bytes().count(b"\n") >= count
-        assert there or not ended, process.communicate()
-        return there
-
-    wait_until(happened, f"draw {count} of {folder.name}")
+    """A function that starts a command."""
+    return functools.partial(start_command, tmp_path)
 
 
 def children_of(process):
@@ -89,14 +54,10 @@ def gone(child):
         return True
 
 
-def hashes(folder):
-    return [draw.sha256 for draw in open_run(folder).draws]
-
-
 def test_killed_it_goes_on_to_the_draws_of_an_undisturbed_run(start, tmp_path):
     folder, arguments = tmp_path / "runs/demo", ["demo", "--seeds", "1", *TINY]
     pause = Pause(tmp_path, draw=1, chain="px_sghmc-0")
-    demo = start(*arguments, environment=pause.environment)
+    demo = start(*arguments, env=pause.environment)
     wait_for_draws(demo, folder / "px_sghmc-0", 1)
     assert_one_line(call("demo", "--out", str(folder)), 5, f"process {demo.pid} ", "wait for it")
     children = children_of(demo)
@@ -119,7 +80,7 @@ def test_killed_it_goes_on_to_the_draws_of_an_undisturbed_run(start, tmp_path):
 @pytest.mark.slow
 def test_ctrl_c_stops_every_child_and_says_how_to_go_on(start, tmp_path):
     pause = Pause(tmp_path, draw=1, chain="px_sghmc-0")
-    demo = start("demo", "--seeds", "1", *TINY, environment=pause.environment)
+    demo = start("demo", "--seeds", "1", *TINY, env=pause.environment)
     wait_for_draws(demo, tmp_path / "runs/demo/px_sghmc-0", 1)
     children = children_of(demo)
     demo.send_signal(signal.SIGINT)

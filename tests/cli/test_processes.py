@@ -1,12 +1,12 @@
 """The command as it is used: a process, signals, exit codes."""
 
+import functools
 import json
 import os
 import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,10 +14,11 @@ import pytest
 from pxsgmcmc.store import create_run, lock, open_run, verify
 from tests.helpers.cli_calls import assert_one_line, call
 from tests.helpers.pausing import Pause
-from tests.helpers.small_settings import SMALL
+from tests.helpers.processes import ended, hashes, start_command, wait_for_draws
+from tests.helpers.small_settings import SMALL, write_own_problem
 from tests.helpers.waiting import PATIENCE, wait_until
 
-LONG = ["--chain.draws", "25", "--chain.cycle_length", "200", "--chain.chunk_seconds", "0.02"]
+LONG = ["--chain.draws", "10", "--chain.cycle_length", "40", "--chain.chunk_seconds", "0.02"]
 LONG += ["--threads", "1"]  # bits are promised for one number of threads; several chains have one
 
 
@@ -26,40 +27,7 @@ def command(tmp_path_factory):
     """A function that starts `pxsgmcmc ARGUMENTS`."""
     folder = tmp_path_factory.mktemp("command")
     (folder / "small.toml").write_text(SMALL)
-
-    def start(*arguments, **options):
-        return subprocess.Popen(
-            [sys.executable, "-m", "pxsgmcmc", *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=folder,
-            **options,
-        )
-
-    return start
-
-
-def ended(process):
-    out, err = process.communicate(timeout=PATIENCE)
-    assert "Traceback" not in err, err
-    return process.returncode, out, err
-
-
-def wait_for(process, path, lines):
-    """Wait until a journal has so many lines."""
-
-    def happened():
-        ended = process.poll() is not None  # asked first: what it wrote before it ended counts
-        there = path.exists() and path.read_bytes().count(b"\n") >= lines
-        assert there or not ended, process.communicate()
-        return there
-
-    wait_until(happened, f"line {lines} of {path.name}")
-
-
-def hashes(folder):
-    return [draw.sha256 for draw in open_run(folder).draws]
+    return functools.partial(start_command, folder)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +48,7 @@ def whole(command, tmp_path_factory):
 def test_a_signal_saves_the_run_and_says_how_to_go_on(command, whole, tmp_path, number):
     pause = Pause(tmp_path, draw=3)
     process = command("run", "small.toml", *LONG, "--out", tmp_path / "run", env=pause.environment)
-    wait_for(process, tmp_path / "run/index.jsonl", 3)
+    wait_for_draws(process, tmp_path / "run", 3)
     process.send_signal(number)
     pause.end()
     code, out, _ = ended(process)
@@ -92,16 +60,27 @@ def test_a_signal_saves_the_run_and_says_how_to_go_on(command, whole, tmp_path, 
     assert hashes(tmp_path / "run") == hashes(whole)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "number"),
-    [(0.3, signal.SIGTERM), (0.6, signal.SIGHUP), (0.9, signal.SIGTERM), (1.4, signal.SIGHUP)],
-)
-def test_a_signal_while_a_run_starts_ends_it_and_leaves_nothing_locked(
-    command, tmp_path, seconds, number
-):
+def loads_jax(process, run):
+    return "libjax_common" in Path(f"/proc/{process.pid}/maps").read_text()
+
+
+MOMENTS = {
+    "at once": (lambda process, run: True, signal.SIGTERM),
+    "while it loads JAX": (loads_jax, signal.SIGHUP),
+    "when it has taken its folder": (lambda process, run: (run / "lock").exists(), signal.SIGTERM),
+    "when it has written the first draw": (
+        lambda process, run: (run / "draws/000001.safetensors").exists(),
+        signal.SIGHUP,
+    ),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_signal_while_a_run_starts_ends_it_and_leaves_nothing_locked(command, tmp_path, moment):
+    happened, number = MOMENTS[moment]
     endless = [*LONG, "--chain.draws", "1000000"]  # whenever the signal comes, it has work to do
     process = command("run", "small.toml", *endless, "--out", tmp_path / "run")
-    time.sleep(seconds)
+    wait_until(lambda: happened(process, tmp_path / "run"), moment)
     process.send_signal(number)
     code, _, err = ended(process)
     assert code in (-number, 128 + number), err
@@ -141,29 +120,44 @@ def chain_process(folder):
     return json.loads((folder / "lock").read_text())["process"]
 
 
-def test_a_chain_that_is_killed_is_resumed_and_touches_no_other(command, whole, tmp_path):
-    folder = tmp_path / "run"
+def test_a_killed_chain_of_two_is_resumed_and_both_are_made_longer(command, whole, tmp_path):
+    folder, short = tmp_path / "run", [*LONG, "--chains", 2, "--chain.draws", "6"]
     pause = Pause(tmp_path, draw=2)
-    arguments = ["run", "small.toml", *LONG, "--chains", 2, "--out", folder]
-    process = command(*arguments, env=pause.environment)
+    process = command("run", "small.toml", *short, "--out", folder, env=pause.environment)
     chains = [folder / "chain-0000", folder / "chain-0001"]
     for chain in chains:
-        wait_for(process, chain / "index.jsonl", 2)
+        wait_for_draws(process, chain, 2)
     victim, other = map(chain_process, chains)
     os.kill(victim, signal.SIGKILL)
     wait_until(lambda: chain_process(chains[0]) != victim, "a new process for chain 0")
-    assert chain_process(chains[1]) == other
+    assert chain_process(chains[1]) == other  # touches no other
     pause.end()
     code, out, err = ended(process)
     assert code == 0 and out.startswith(f"2 chains in {folder}: 2 done; "), out
     assert "energy R-hat " in out.splitlines()[0]  # a verdict on both chains together
     assert "chain 0 died of signal 9; resuming it" in err
     # Chain 0 of two has the draws of a chain alone, and chain 1 has others.
-    assert hashes(folder / "chain-0000") == hashes(whole) != hashes(folder / "chain-0001")
+    assert hashes(chains[0]) == hashes(whole)[:6] != hashes(chains[1])
+
+    assert_may_be_judged_otherwise_only(tmp_path, short)
+    code, out, err = ended(command("resume", folder, "--draws", "10"))
+    assert code == 0 and "2 done" in out, (out, err)
+    assert hashes(chains[0]) == hashes(whole)
+    assert len(hashes(chains[1])) == 10
     assert call("verify", str(folder)).code == 0
     config = folder / "config.toml"
     config.write_text(config.read_text().replace("seed = 0", "seed = 1"))
     assert_one_line(call("verify", str(folder)), 4, "config.toml")
+
+
+def assert_may_be_judged_otherwise_only(tmp_path, short):
+    """The chains in `tmp_path / "run"` are taken up with other settings of evaluation alone."""
+    (tmp_path / "small.toml").write_text(SMALL)
+    again = ["run", tmp_path / "small.toml", *short, "--out", tmp_path / "run", "--resume"]
+    said = call(*map(str, [*again, "--evaluate.subset", "7"]))
+    assert said.code == 0 and "2 done" in said.out, said
+    said = call(*map(str, [*again, "--sampler.temperature", "0.5"]))
+    assert_one_line(said, 2, "holds a run with other settings")
 
 
 @pytest.mark.slow
@@ -173,7 +167,7 @@ def test_several_chains_are_stopped_and_resumed_together(command, whole, tmp_pat
     arguments = ["run", "small.toml", *LONG, "--chains", 2, "--out", folder]
     process = command(*arguments, env=pause.environment)
     for chain in ("chain-0000", "chain-0001"):
-        wait_for(process, folder / chain / "index.jsonl", 1)
+        wait_for_draws(process, folder / chain, 1)
     process.send_signal(signal.SIGTERM)
     pause.end()
     code, out, _ = ended(process)
@@ -185,50 +179,42 @@ def test_several_chains_are_stopped_and_resumed_together(command, whole, tmp_pat
     code, out, _ = ended(command("resume", folder))
     assert code == 0 and out.startswith(f"2 chains in {folder}: 2 done; ")
     assert hashes(folder / "chain-0000") == hashes(whole)
-    assert len(hashes(folder / "chain-0001")) == 25
+    assert len(hashes(folder / "chain-0001")) == 10
 
 
 def test_a_run_made_longer_is_the_run_that_was_asked_for_so_many_draws_at_once(
     command, whole, tmp_path
 ):
-    short = [*LONG, "--chain.draws", "7", "--out", tmp_path / "run"]
+    short = [*LONG, "--chain.draws", "6", "--out", tmp_path / "run"]
     assert ended(command("run", "small.toml", *short))[0] == 0
     before = hashes(tmp_path / "run")
-    code, out, err = ended(command("resume", tmp_path / "run", "--draws", "25"))
-    assert code == 0 and out.startswith("25 draws "), (out, err)
-    assert hashes(tmp_path / "run") == hashes(whole) and hashes(whole)[:7] == before
+    code, out, err = ended(command("resume", tmp_path / "run", "--draws", "10"))
+    assert code == 0 and out.startswith("10 draws "), (out, err)
+    assert hashes(tmp_path / "run") == hashes(whole) and hashes(whole)[:6] == before
     assert call("verify", str(tmp_path / "run")).code == 0
     said = call("resume", str(tmp_path / "run"))  # what it was asked for is kept
-    assert (said.code, said.out) == (0, f"{tmp_path}/run is done, with 25 draws\n")
-    said = call("resume", str(tmp_path / "run"), "--draws", "24")
-    assert said.code == 2 and "`draws` must be at least 25" in said.err.splitlines()[-1], said
+    assert (said.code, said.out) == (0, f"{tmp_path}/run is done, with 10 draws\n")
+    said = call("resume", str(tmp_path / "run"), "--draws", "9")
+    assert said.code == 2 and "`draws` must be at least 10" in said.err.splitlines()[-1], said
 
 
-def test_several_chains_are_made_longer_and_may_be_judged_otherwise(command, whole, tmp_path):
-    folder, short = tmp_path / "run", [*LONG, "--chains", 2, "--chain.draws", "7"]
-    assert ended(command("run", "small.toml", *short, "--out", folder))[0] == 0
-    (tmp_path / "small.toml").write_text(SMALL)
-    again = ["run", tmp_path / "small.toml", *short, "--out", folder, "--resume"]
-    said = call(*map(str, [*again, "--evaluate.subset", "7"]))
-    assert said.code == 0 and "2 done" in said.out, said
-    said = call(*map(str, [*again, "--sampler.temperature", "0.5"]))
-    assert_one_line(said, 2, "holds a run with other settings")
-    code, out, err = ended(command("resume", folder, "--draws", "25"))
-    assert code == 0 and "2 done" in out, (out, err)
-    assert hashes(folder / "chain-0000") == hashes(whole)
-    assert len(hashes(folder / "chain-0001")) == 25
-    assert call("verify", str(folder)).code == 0
+@pytest.fixture
+def own(tmp_path):
+    """A configuration with a problem beside it."""
+    (tmp_path / "own").mkdir()
+    return write_own_problem(tmp_path / "own")
 
 
-def test_no_process_imports_what_lies_in_the_current_folder(tmp_path):
-    (tmp_path / "small.toml").write_text(SMALL)
+def test_every_chain_finds_the_problem_beside_the_configuration_and_nothing_in_the_current_folder(
+    own, tmp_path
+):
     for name in ("tyro", "msgspec", "sitecustomize"):
         (tmp_path / f"{name}.py").write_text(
             "open('executed', 'a').write(__name__)\nraise SystemExit"
         )
     script = Path(sys.executable).parent / "pxsgmcmc"
     done = subprocess.run(
-        [script, "run", "small.toml", "--chains", "2", "--out", "run"],
+        [script, "run", own, "--chains", "2", "--out", "run"],
         cwd=tmp_path,
         # An empty entry means the current folder, and comes of `PYTHONPATH=$PYTHONPATH:more`.
         env=os.environ | {"PYTHONPATH": ""},
@@ -241,37 +227,12 @@ def test_no_process_imports_what_lies_in_the_current_folder(tmp_path):
     assert len(hashes(tmp_path / "run/chain-0001")) == 3
 
 
-OWN = """
-import jax.numpy as jnp, numpy as np, pxsgmcmc as px
-
-def make_problem():
-    x = np.linspace(-1, 1, 40, dtype=np.float32)[:, None]
-    y = (x[:, 0] > 0).astype(np.int32)
-    def init(key):
-        return {"kernel": jnp.zeros((1, 2)), "bias": jnp.zeros((2,))}
-    def apply(params, x):
-        return x @ params["kernel"] + params["bias"]
-    return px.Problem(apply, px.likelihoods.categorical(), train=(x, y), init=init)
-"""
-
-
-def test_a_problem_beside_the_configuration_is_found_by_every_chain(command, tmp_path):
-    (tmp_path / "my_module.py").write_text(OWN)
-    own = 'problem = "my_module:make_problem"\n' + SMALL[SMALL.index("[sampler]") :]
-    (tmp_path / "own.toml").write_text(own.replace("{ base = 100.0, factors = 1.0 }", "10.0"))
-    arguments = ["run", tmp_path / "own.toml", "--chains", 2, "--out", tmp_path / "run"]
-    code, _, err = ended(command(*arguments))
-    assert code == 0, err
-    assert len(hashes(tmp_path / "run/chain-0001")) == 3
-
-
-def test_a_killed_supervisor_leaves_no_chain_behind(command, tmp_path):
+def test_a_killed_supervisor_leaves_no_chain_behind(command, own, tmp_path):
     folder, pause = tmp_path / "run", Pause(tmp_path, draw=1)
-    arguments = ["run", "small.toml", *LONG, "--chains", 2, "--out", folder]
-    process = command(*arguments, env=pause.environment)
+    process = command("run", own, "--chains", 2, "--out", folder, env=pause.environment)
     chains = [folder / "chain-0000", folder / "chain-0001"]
     for chain in chains:
-        wait_for(process, chain / "index.jsonl", 1)
+        wait_for_draws(process, chain, 1)
     process.kill()
     process.communicate()
     wait_until(lambda: not any(map(lock.writer, chains)), "the end of the chains")

@@ -15,6 +15,7 @@ from pxsgmcmc.chain.groups import by_group
 from pxsgmcmc.config import parse_config
 from pxsgmcmc.config.build import build
 from tests.helpers.closeness import assert_close
+from tests.helpers.quick_jit import quick_jit
 from tests.helpers.small_settings import SMALL
 
 STEP_SIZE, FACTOR = 2e-3, 0.5
@@ -74,7 +75,7 @@ def by_hand(parts, variance=1.0, factor_variance=0.5):
         fit = fit + sum(jnp.sum(v**2) for v in base) / (2 * variance)
         return fit + sum(jnp.sum(p**2) for p in factors) / (2 * factor_variance)
 
-    return jax.jit(jax.grad(energy))
+    return quick_jit(jax.grad(energy))
 
 
 def first_step(parts, key=None):
@@ -88,7 +89,7 @@ def first_step(parts, key=None):
         state = state._replace(square=jax.tree.map(jnp.ones_like, state.square))
     rows = parts.config.chain.batch_size
     batch = jax.tree.map(lambda x: jnp.asarray(x[:rows]), tuple(parts.problem.train))
-    after, _ = jax.jit(sampler.step)(jax.random.key(7) if key is None else key, state, batch)
+    after, _ = quick_jit(sampler.step)(jax.random.key(7) if key is None else key, state, batch)
     return state, after, batch
 
 

@@ -1,5 +1,6 @@
 """The embedded sets: sizes, splits, facts written once, and that they show what they should."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -217,3 +218,9 @@ def test_an_unknown_name_lists_the_known_ones():
 
 def test_every_embedded_set_is_described():
     assert list(ABOUT) == list(EMBEDDED)
+
+
+def test_a_set_whose_package_is_missing_is_refused_in_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(UserError, match=r"^`digits` needs the extra `data` \(sklearn is not inst"):
+        load_embedded("digits")

@@ -18,6 +18,7 @@ from pxsgmcmc.evaluate.last_state import full_gradients
 from pxsgmcmc.evaluate.options import DiagnoseOptions
 from pxsgmcmc.results import Diagnostics, Skipped
 from pxsgmcmc.store import create_chains, open_run
+from tests.helpers.quick_jit import quick_jit
 from tests.helpers.small_runs import sampled, shaken, written
 from tests.helpers.small_settings import SMALL
 
@@ -129,7 +130,7 @@ def test_temperatures_are_of_the_last_cycle_and_of_the_gradient_on_all_rows(
     assert int(state.step) == 50
     potential = run.sampler.facts.potential
     batch = jax.tree.map(jnp.asarray, tuple(run.problem.train))
-    gradient = jax.jit(jax.grad(potential))(state.position, batch)
+    gradient = quick_jit(jax.grad(potential))(state.position, batch)
     last = open_run(folder).draws[-1].facts
     for group in ("base", "factors"):
         q, g = (

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.helpers.closeness import assert_close
+from tests.helpers.waiting import PATIENCE
 
 import pxsgmcmc as px
 from pxsgmcmc.data._toys import mixture25_energy, mixture25_means
@@ -255,7 +256,7 @@ def test_quick_run_prints_the_table_and_writes_the_picture(tmp_path):
         [sys.executable, SCRIPT, "--quick", "--out", out],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -7,6 +7,7 @@ import pytest
 
 import pxsgmcmc as px
 from pxsgmcmc.tree import size
+from tests.helpers.quick_jit import quick_jit
 
 from .r20_shapes import r20_shapes, r20_zeros
 
@@ -102,7 +103,7 @@ def test_the_start_costs_the_factor_prior_2304_and_nothing_else():
     U = px.potential(
         lambda params, batch: jnp.zeros(len(batch)), data_size=7, prior=px.priors.normal(0.02)
     )
-    plain, expanded = jax.jit(U)(params, jnp.ones(3)), jax.jit(U.parts)(position, jnp.ones(3))
+    plain, expanded = quick_jit(U)(params, jnp.ones(3)), quick_jit(U.parts)(position, jnp.ones(3))
     assert expanded.prior == plain
     assert expanded.factor_prior == 2_304.0  # lambda / 2 times 2304 for lambda = 2, variance 1/2
     # The published log has half the squared norm of the factors at the start: 1.152e3.

@@ -15,6 +15,7 @@ from pxsgmcmc.expansion.precondition import (
     step_bound,
 )
 from tests.helpers.energies import classification
+from tests.helpers.quick_jit import quick_jit
 
 
 @pytest.fixture(autouse=True)
@@ -109,9 +110,9 @@ def flow_through_the_library(params, rules, loss, eta=1e-6):
     start = px.expand(params, plan)
     rng = np.random.default_rng(5)
     position = jax.tree.map(lambda x: rng.normal(size=x.shape), start)
-    gradient = jax.jit(jax.grad(lambda q: loss(px.collapse(q))))(position)
+    gradient = quick_jit(jax.grad(lambda q: loss(px.collapse(q))))(position)
 
-    @jax.jit
+    @quick_jit
     def after(eta):
         return px.collapse(jax.tree.map(lambda x, g: x - eta * g, position, gradient))
 
@@ -180,7 +181,7 @@ def test_the_gradient_of_the_base_at_the_start_is_that_of_the_plain_model():
         return hidden @ W["b"]["kernel"] + W["b"]["bias"][None]
 
     U = classification(apply, data_size=60, prior=px.priors.normal(0.02))
-    gradient = jax.jit(jax.grad(U))
+    gradient = quick_jit(jax.grad(U))
     plain = gradient(params, (x, y))
     expanded = gradient(px.expand(params, px.plan(params, out=2, into=2)), (x, y))
     for a, b in zip(jax.tree.leaves(plain), jax.tree.leaves(expanded.base), strict=True):

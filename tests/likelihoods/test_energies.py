@@ -10,13 +10,14 @@ import scipy.stats
 import pxsgmcmc as px
 from tests.helpers.closeness import assert_close
 from tests.helpers.energies import classification, regression
+from tests.helpers.quick_jit import quick_jit
 from tests.helpers.small_network import LABELS, PARAMS, TARGETS, X, apply
 
 pytestmark = pytest.mark.usefixtures("in_float64")
 
 
 def likelihood(U, params, batch):
-    return float(jax.jit(U.parts)(params, batch).likelihood)
+    return float(quick_jit(U.parts)(params, batch).likelihood)
 
 
 def test_classification_is_the_cross_entropy_of_the_softmax():
@@ -106,7 +107,7 @@ def test_the_best_learned_noise_is_the_root_mean_square_of_the_residuals():
     scale = float(np.sqrt(np.mean(residuals**2)))
     learned = problem(px.likelihoods.gaussian("learned", noise_start=scale))
     U, best = px.potential(learned), learned.start(PARAMS)
-    slope = jax.jit(jax.grad(lambda p: U.parts(p, (X, TARGETS)).likelihood))(best)
+    slope = quick_jit(jax.grad(lambda p: U.parts(p, (X, TARGETS)).likelihood))(best)
     assert abs(float(slope["likelihood"]["log_noise"])) < 1e-5  # targets are kept in float32
 
 

@@ -11,6 +11,7 @@ from pxsgmcmc.models import _convolution as convolution
 from pxsgmcmc.models import build
 from pxsgmcmc.models._convolution import by_xla, convolve
 from pxsgmcmc.models._layers import filter_response_norm, swish
+from tests.helpers.quick_jit import quick_jit
 
 # batch, height, width, in, out, window, stride
 SHAPES = [
@@ -42,7 +43,7 @@ def close(ours, theirs, tolerance=1e-5):
 
 
 def value_and_gradients(function, *arguments):
-    @jax.jit  # one program compiles faster than each of its operations
+    @quick_jit  # one program compiles faster than each of its operations
     def both(*arguments):
         y, pull_back = jax.vjp(function, *arguments)
         return y, *pull_back(jnp.cos(jnp.arange(y.size, dtype=y.dtype)).reshape(y.shape))

@@ -1,7 +1,6 @@
 """What every network promises; a new one joins by one line."""
 
 import dataclasses
-import functools
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +11,7 @@ import pxsgmcmc as px
 from pxsgmcmc import models
 from pxsgmcmc.tree import paths
 from tests.helpers.closeness import assert_close
+from tests.helpers.quick_jit import quick_jit
 
 SETTINGS = {
     "resnet_frn": {"depth": 8, "width": 4},
@@ -19,8 +19,6 @@ SETTINGS = {
     "cnn": {"widths": (4, 6)},
     "vit": {"patch": 4, "width": 12, "depth": 1, "heads": 3},
 }
-# Programs that run once: a third of the time goes into compiling them.
-COMPILE_QUICKLY = {"xla_backend_optimization_level": 0}
 
 
 @pytest.fixture(scope="module", params=list(SETTINGS))
@@ -105,7 +103,7 @@ def expanded(network):
         collapsed = px.collapse(position)
         return -jnp.sum(jax.nn.log_softmax(model.apply(collapsed, x))[:, 3]), collapsed
 
-    @functools.partial(jax.jit, compiler_options=COMPILE_QUICKLY)
+    @quick_jit
     def differentiate(position):
         grad, collapsed = jax.grad(loss, has_aux=True)(position)
         return collapsed, jax.tree.map(lambda leaf: jnp.max(jnp.abs(leaf)), grad)

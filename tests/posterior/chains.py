@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.stats
 
-QUICK = {"xla_backend_optimization_level": 1}  # most of the time is compilation
+from tests.helpers.quick_jit import OPTIONS
+
+QUICK = OPTIONS | {"xla_backend_optimization_level": 1}  # most of the time is compilation
 
 
 @functools.partial(jax.jit, static_argnames=("sampler", "steps"), compiler_options=QUICK)

@@ -8,6 +8,7 @@ from jax.flatten_util import ravel_pytree
 
 import pxsgmcmc as px
 from pxsgmcmc.tree import sum_of_squares
+from tests.helpers.quick_jit import quick_jit
 from tests.helpers.small_network import PARAMS, on_weights, random_position
 
 pytestmark = pytest.mark.usefixtures("in_float64")
@@ -39,7 +40,7 @@ def test_each_factor_counts_once_per_column_it_multiplies(temperature):
     }
     position = px.expand(params, px.plan(params))
     energy = no_data(prior=on_weights(1.0, temperature=temperature), factor_prior=None)
-    gradient = jax.jit(jax.grad(energy))(position).factors
+    gradient = quick_jit(jax.grad(energy))(position).factors
     for layer, sides in columns.items():
         for side, count in zip(("out", "into"), sides, strict=True):
             factors = getattr(gradient[layer], side)
@@ -66,7 +67,7 @@ def test_the_energy_has_the_log_determinant_of_the_map_from_base_to_weights(sett
         moved = type(position)(unravel(flat), position.factors, position.layers)
         return ravel_pytree(px.collapse(moved))[0]
 
-    _, log_det = np.linalg.slogdet(jax.jit(jax.jacfwd(weights))(flat_base))
+    _, log_det = np.linalg.slogdet(quick_jit(jax.jacfwd(weights))(flat_base))
     energy = no_data(prior=on_weights(0.7, temperature=temperature), factor_prior=None)(position)
     energy_of_weights = float(sum_of_squares(px.collapse(position))) / (2 * 0.7)
     assert float(energy) == pytest.approx(energy_of_weights - temperature * log_det, rel=1e-12)
@@ -116,7 +117,7 @@ def moments(prior, temperature):
         return U(position, jnp.full(1, DATUM))
 
     p, v = np.linspace(0.05, 1.95, 381), np.linspace(-40.0, 40.0, 4_001)
-    energies = jax.jit(jax.vmap(jax.vmap(energy, (None, 0)), (0, None)))(p, v)
+    energies = quick_jit(jax.vmap(jax.vmap(energy, (None, 0)), (0, None)))(p, v)
     density = np.exp(-np.asarray(energies - energies.min()) / temperature)
     W = p[:, None] * v[None, :]
     p = p[:, None]

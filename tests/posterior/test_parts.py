@@ -8,6 +8,7 @@ import scipy.special
 import pxsgmcmc as px
 from pxsgmcmc.priors import OnWeights
 from tests.helpers.energies import classification
+from tests.helpers.quick_jit import quick_jit
 from tests.helpers.small_network import LABELS, PARAMS, X, apply, on_weights, random_position
 
 pytestmark = pytest.mark.usefixtures("in_float64")
@@ -29,7 +30,7 @@ def energy(**settings):
 def test_each_part_is_what_it_is_called_and_they_add_up_to_the_energy(prior, factor_prior):
     U = classification(apply, data_size=100, prior=prior, factor_prior=factor_prior)
     position = random_position(out=2, into=1)
-    parts = jax.jit(U.parts)(position, DATA)
+    parts = quick_jit(U.parts)(position, DATA)
 
     weights = jax.tree.map(np.asarray, px.collapse(position))
     hidden = np.tanh(X @ weights["a"]["kernel"] + weights["a"]["bias"])
@@ -53,7 +54,7 @@ def test_each_part_is_what_it_is_called_and_they_add_up_to_the_energy(prior, fac
             of_factors += np.sum(np.square(factor - centre)) / (2 * factor_prior.variance)
     assert float(parts.factor_prior) == pytest.approx(of_factors, rel=1e-12)
 
-    total = float(jax.jit(U)(position, DATA))
+    total = float(quick_jit(U)(position, DATA))
     assert total == pytest.approx(fit + energy + of_factors, rel=1e-12)
 
 
@@ -67,7 +68,7 @@ def test_a_plain_position_has_no_factor_prior():
 def test_the_average_over_the_batches_of_an_epoch_is_the_energy_on_all_data():
     U, position = energy(), random_position()
     order = np.random.default_rng(0).permutation(len(X))
-    on_batch = jax.jit(U)
+    on_batch = quick_jit(U)
     batches = [on_batch(position, (X[rows], LABELS[rows])) for rows in order.reshape(6, 4)]
     assert np.ptp(batches) > 0.1  # they do differ
     assert float(np.mean(batches)) == pytest.approx(float(U(position, DATA)), rel=1e-13)
@@ -75,7 +76,7 @@ def test_the_average_over_the_batches_of_an_epoch_is_the_energy_on_all_data():
 
 def test_the_average_gradient_over_an_epoch_is_the_gradient_on_all_data():
     U, position = energy(), random_position()
-    gradient = jax.jit(jax.grad(U))
+    gradient = quick_jit(jax.grad(U))
     order = np.random.default_rng(0).permutation(len(X)).reshape(3, 8)
     each = [gradient(position, (X[rows], LABELS[rows])) for rows in order]
     mean = jax.tree.map(lambda *g: sum(g) / 3, *each)
@@ -103,7 +104,7 @@ def test_the_energy_is_in_full_data_units():
 def test_the_difference_is_that_of_the_totals(prior, at, rank):
     U = classification(apply, data_size=100, prior=prior, factor_prior=px.priors.normal(0.2, at=at))
     new, old = random_position(seed=1, rank=rank), random_position(seed=2, rank=rank)
-    total, difference = jax.jit(U), jax.jit(U.difference)
+    total, difference = quick_jit(U), quick_jit(U.difference)
     expected = float(total(new, DATA) - total(old, DATA))
     assert float(difference(new, old, DATA)) == pytest.approx(expected, rel=1e-11)
     assert float(difference(old, old, DATA)) == 0.0
@@ -136,8 +137,8 @@ def test_in_float32_the_difference_keeps_digits_that_totals_lose():
 def test_all_data_in_chunks_is_all_data_at_once_and_so_is_its_gradient(chunk_size):
     U, position = energy(), random_position()
     in_chunks = U.on_all(DATA, chunk_size=chunk_size)
-    value, gradient = jax.jit(jax.value_and_grad(in_chunks))(position)
-    expected, expected_gradient = jax.jit(jax.value_and_grad(U))(position, DATA)
+    value, gradient = quick_jit(jax.value_and_grad(in_chunks))(position)
+    expected, expected_gradient = quick_jit(jax.value_and_grad(U))(position, DATA)
     assert float(value) == pytest.approx(float(expected), rel=1e-13)
     for a, b in zip(jax.tree.leaves(gradient), jax.tree.leaves(expected_gradient), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
@@ -150,7 +151,7 @@ def test_the_difference_on_all_data_in_chunks_is_that_of_the_totals(chunk_size):
     new, old = random_position(seed=1), random_position(seed=2)
     expected = float(in_chunks(new) - in_chunks(old))
     assert abs(expected) > 1.0
-    assert float(jax.jit(in_chunks.difference)(new, old)) == pytest.approx(expected, rel=1e-11)
+    assert float(quick_jit(in_chunks.difference)(new, old)) == pytest.approx(expected, rel=1e-11)
     assert float(in_chunks.difference(old, old)) == 0.0
 
 
@@ -163,7 +164,7 @@ def test_frozen_factors_have_the_same_energy_and_no_gradient():
     U, position = energy(), random_position()
     frozen = px.freeze_factors(U)
     assert float(frozen(position, DATA)) == float(U(position, DATA))
-    gradient, full = (jax.jit(jax.grad(f))(position, DATA) for f in (frozen, U))
+    gradient, full = (quick_jit(jax.grad(f))(position, DATA) for f in (frozen, U))
     assert all(np.all(np.asarray(g) == 0.0) for g in jax.tree.leaves(gradient.factors))
     for a, b in zip(jax.tree.leaves(gradient.base), jax.tree.leaves(full.base), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)

@@ -12,7 +12,8 @@ import sys
 def digests(asked):
     """Layout -> digest of the draws of chain 0."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: asked["cores"]])
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={asked['devices']}"
+    devices = f"--xla_force_host_platform_device_count={asked['devices']}"
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {devices}"
     os.environ["PJRT_NPROC"] = "2"  # as the command line does for its own chains
     import jax
 

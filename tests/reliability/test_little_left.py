@@ -13,6 +13,7 @@ from pxsgmcmc.store import verify
 from tests.helpers.cli_calls import call
 from tests.helpers.small_runs import three_draws
 from tests.helpers.small_settings import SMALL
+from tests.helpers.waiting import PATIENCE
 
 PROGRAM = [sys.executable, "-m", "pxsgmcmc"]
 
@@ -34,7 +35,7 @@ def shell(
         capture_output=True,
         text=True,
         env=os.environ | environment,
-        timeout=300,
+        timeout=PATIENCE,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
 

@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 import msgspec
 import pytest
 
-from pxsgmcmc.report import write_report
+from pxsgmcmc.report import drawing, write_report
 from pxsgmcmc.report.page import Section
 from pxsgmcmc.report.reported import by_method
 from pxsgmcmc.report.tables import Cell, Table
@@ -19,6 +19,13 @@ from tests.report.test_page import Page
 ILL = Verdict(
     healthy=False, headline="It is too hot.", warnings=["One.", "Two.", "Three.", "Four."]
 )
+
+
+@pytest.fixture(autouse=True)
+def figures_are_left_out(request, monkeypatch):
+    """These tests read words; only the pages that all tests share are drawn."""
+    if "pages" not in request.fixturenames:
+        monkeypatch.setattr(drawing, "to_svg", lambda figure, name, label: "<svg></svg>")
 
 
 def header(page: str) -> str:

@@ -1,6 +1,5 @@
 """Many independent chains at once: one vector position whose coordinates are the chains."""
 
-import functools
 import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,9 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from pxsgmcmc.types import Sampler
-
-# Compiles in half the time and runs slower: for programs that compile longer than they run.
-quick_jit = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
 
 
 def last_states(

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from chains import quick_jit
+from tests.helpers.quick_jit import quick_jit
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.samplers import as_optax, ggmc, hmc, psgld, sgd, sghmc, sgld, sgnht, sgrhmc

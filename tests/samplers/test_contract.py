@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from chains import quick_jit
 from table import (
     BATCH,
     GROUPED,
@@ -19,6 +18,7 @@ from table import (
     WITHOUT_NOISE,
 )
 from tests.helpers.closeness import assert_close
+from tests.helpers.quick_jit import quick_jit
 
 from pxsgmcmc.schedules import cyclical
 

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from chains import quick_jit
 from laws import LIMIT, z_of_mean
 from tests.helpers.closeness import assert_close
+from tests.helpers.quick_jit import quick_jit
 
 from pxsgmcmc.samplers import ggmc
 

@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from chains import grid, quick_jit
+from chains import grid
 from laws import LIMIT, Law, misses, z_of_mean, z_scores
+from tests.helpers.quick_jit import quick_jit
 
 from pxsgmcmc.samplers import hmc
 from pxsgmcmc.samplers.hmc import leapfrog

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from chains import quick_jit
 from laws import LIMIT, Law, sgld_law, sgrhmc_law
 from tests.helpers.closeness import assert_close
+from tests.helpers.quick_jit import quick_jit
 
 from pxsgmcmc.samplers import psgld, sgrhmc
 from pxsgmcmc.tree import normal_like

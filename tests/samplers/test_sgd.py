@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from chains import quick_jit
 from tests.helpers.closeness import assert_close
+from tests.helpers.quick_jit import quick_jit
 
 from pxsgmcmc.samplers import psgld, sgd, sghmc, sgld
 from pxsgmcmc.schedules import cyclical

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from chains import quick_jit
 from laws import (
     LIMIT,
     sgnht_law,
@@ -14,6 +13,7 @@ from laws import (
     thermostat_root,
     z_of_mean,
 )
+from tests.helpers.quick_jit import quick_jit
 
 from pxsgmcmc.samplers import sgnht
 from pxsgmcmc.tree import normal_like, size, sum_of_squares

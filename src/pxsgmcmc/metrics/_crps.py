@@ -13,7 +13,6 @@ import math
 
 import numpy as np
 from scipy import special
-from scipy.stats import poisson
 
 _MOST_HALVINGS = 9  # of the quadrature's spacing: up to about 2^14 nodes
 _TOLERANCE = 1e-7  # relative change at which it stops: each halving about squares the error
@@ -145,6 +144,8 @@ def crps_poisson(rate: np.ndarray, y: np.ndarray) -> np.ndarray:
       >>> crps_poisson(np.full((1, 1), 3.0), np.array([2.0])).round(6)
       array([0.541744])
     """
+    from scipy.stats import poisson  # half a second that other likelihoods do not wait for
+
     shape, rate, y = y.shape, rate.reshape(len(rate), -1), y.reshape(-1)
     start = np.maximum(poisson.ppf(_TAIL, rate.min(axis=0)), 0.0)
     stop = poisson.ppf(1.0 - _TAIL, rate.max(axis=0)) + 1.0

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import elementwise
 
 Cdf = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (x, which entries x belongs to) -> F(x)
 
@@ -26,6 +25,8 @@ def invert_cdf(cdf: Cdf, level: float, low: np.ndarray, high: np.ndarray) -> np.
       >>> invert_cdf(lambda x, entries: ndtr(x), 0.975, zeros, sevens).round(6)
       array([1.959964, 1.959964])
     """
+    from scipy.optimize import elementwise  # slow to import, and few commands need it
+
     # Components that agree leave no bracket: a little more on both sides makes one.
     slack = 1e-9 * (np.abs(low) + np.abs(high) + (high - low)) + 1e-300
     solution = elementwise.find_root(

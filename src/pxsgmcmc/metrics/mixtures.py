@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from scipy.stats import poisson
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.metrics._checks import require
@@ -197,6 +196,8 @@ class PoissonMixture(PredictiveMixture):
 
     def quantile_bracket(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Quantiles of the smallest and the largest rate, between which all others lie."""
+        from scipy.stats import poisson  # half a second that other likelihoods do not wait for
+
         rate = self.parameters["rate"]
         low, high = (poisson.ppf(level, r) for r in (rate.min(axis=0), rate.max(axis=0)))
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
