@@ -1,4 +1,4 @@
-"""`jax.jit` for programs that compile longer than they run."""
+"""`jax.jit` for programs that compile longer than they run, and for those that run longer."""
 
 import functools
 
@@ -11,3 +11,6 @@ OPTIONS = {
     "xla_cpu_parallel_codegen_split_count": 1,
 }
 quick_jit = functools.partial(jax.jit, compiler_options=OPTIONS)
+
+# For long loops: under `--quick-compile` some ran for more than twice as long.
+long_jit = functools.partial(jax.jit, compiler_options={"xla_cpu_use_fusion_emitters": True})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from laws import LIMIT, Law, sgld_law, sgrhmc_law
 from tests.helpers.closeness import assert_close
-from tests.helpers.quick_jit import quick_jit
+from tests.helpers.quick_jit import long_jit, quick_jit
 
 from pxsgmcmc.samplers import psgld, sgrhmc
 from pxsgmcmc.tree import normal_like
@@ -127,7 +127,7 @@ def variances(name: str, start: str, marks: tuple[int, ...]):
         rows = jax.vmap(chain)(jax.random.split(jax.random.key(seed), CHAINS))
         return [{k: x.mean() for k, x in row.items()} for row in rows]
 
-    return jax.jit(run)
+    return long_jit(run)
 
 
 def law_at_rest(name: str, leaf: str) -> Law:
