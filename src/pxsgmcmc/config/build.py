@@ -15,7 +15,7 @@ from pxsgmcmc.chain.collection import collection_of
 from pxsgmcmc.chain.execution import Execution
 from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.config.naming import naming
-from pxsgmcmc.config.problem import build_problem
+from pxsgmcmc.config.problem import build_problem, without_test
 from pxsgmcmc.config.sampler_sections import AUTO, Cyclical, Groups
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.config.start_weights import stored_weights
@@ -49,15 +49,28 @@ class Built:
     sampler: Callable[[float], Sampler]
 
 
-def build(config: Config, *, judging: bool = False, begun: bool = False) -> Built:
+def build(
+    config: Config,
+    *,
+    judging: bool = False,
+    begun: bool = False,
+    blind: bool = False,
+    problem: Problem | None = None,
+) -> Built:
     """Load, build and connect everything a configuration names.
 
     Args:
       config: what to build.
       judging: also load the sets that only an evaluation needs.
       begun: the chain goes on from a saved state, so `chain.start` is not read again.
+      blind: without the test rows and everything else that is kept for the judge.
+      problem: in place of the one that the configuration names.
     """
-    problem, ends = build_problem(config, judging=judging)
+    ends: dict[str, str] = {}
+    if problem is None:
+        problem, ends = build_problem(config, judging=judging, blind=blind)
+    elif blind:
+        problem = without_test(problem)
     _check_batch_size(config, problem)
     shapes = jax.eval_shape(problem.initial, jax.random.key(0))
     planned = _plan(config, shapes, ends)

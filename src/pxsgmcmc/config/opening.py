@@ -7,6 +7,7 @@ from typing import Any
 import jax
 
 from pxsgmcmc.config.build import build
+from pxsgmcmc.config.problem import without_test
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.config.toml import parse_config, started_from_python
 from pxsgmcmc.errors import UserError
@@ -25,6 +26,7 @@ def open_any(
     sampler: Sampler | None = None,
     position: Tree | None = None,
     settings: list[str] | None = None,
+    blind: bool = False,
 ) -> Run:
     """Open a run directory, to predict with it or to look into it.
 
@@ -36,6 +38,7 @@ def open_any(
       position: where the chain started, or anything of its shapes; without it, draws are nested
         dictionaries by name unless the problem has `init`.
       settings: flags over the [evaluate] section of the run's configuration.
+      blind: leave out the test rows and everything else that is kept for the judge.
 
     Raises:
       UserError: if it is not a run, or the problem is not the one it was made from.
@@ -46,8 +49,9 @@ def open_any(
     records = [open_run(place) for place in _places(folder)]
     origin = records[0].manifest["origin"]
     if problem is None and not started_from_python(records[0].config):
-        return _from_config(folder, records, settings)
+        return _from_config(folder, records, settings, blind)
     if problem is not None:
+        problem = without_test(problem) if blind else problem
         _check_same_data(folder, origin, problem)
         if position is None and problem.init is not None:
             position = jax.eval_shape(problem.initial, jax.random.key(0))
@@ -81,8 +85,9 @@ def config_of(record: Any, settings: list[str] | None = None) -> Config:
     return parse_config(record.config, settings, name=f"{record.path}/config.toml")
 
 
-def _from_config(folder: Path, records: list[Any], settings: list[str] | None) -> Run:
-    built = build(config_of(records[0], settings), judging=True, begun=True)
+def _from_config(folder: Path, records: list[Any], settings: list[str] | None, blind: bool) -> Run:
+    config = config_of(records[0], settings)
+    built = build(config, judging=not blind, begun=True, blind=blind)
     _check_same_data(folder, records[0].manifest["origin"], built.problem)
     sampler = built.sampler(1.0)
     position = jax.eval_shape(lambda: built.position(0))

@@ -1,5 +1,6 @@
 """The problem of a configuration: a named set, the user's files, or the user's own function."""
 
+import dataclasses
 import functools
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,21 @@ from pxsgmcmc.problem import Problem
 from pxsgmcmc.types import Array, Key, Tree
 
 
-def build_problem(config: Config, *, judging: bool) -> tuple[Problem, dict[str, str]]:
+def build_problem(
+    config: Config, *, judging: bool, blind: bool = False
+) -> tuple[Problem, dict[str, str]]:
     """The problem, and the names of its input and logits layers where they are known.
 
     Args:
       config: what to build.
       judging: also load the sets that only an evaluation needs.
+      blind: without the test rows and everything else that is kept for the judge.
     """
     if config.problem is not None:
-        return own_problem(config.problem, config.problem_folder), {}
+        problem = own_problem(config.problem, config.problem_folder)
+        return without_test(problem) if blind else problem, {}
     assert config.data is not None and config.model is not None
-    dataset = load_data(config)
+    dataset = load_data(config, blind=blind)
     likelihood = _likelihood(config, dataset)
     train = dataset.splits["train"]
     train = Split(train.x[: config.data.limit], train.y[: config.data.limit])  # pyright: ignore
@@ -52,7 +57,7 @@ def build_problem(config: Config, *, judging: bool) -> tuple[Problem, dict[str, 
         likelihood=likelihood,
         train=tuple(train),
         validation=_pair(dataset, "validation"),
-        test=_pair(dataset, "test"),
+        test=None if blind else _pair(dataset, "test"),
         shifts=shifts,
         out_of_distribution=outside,
         names=names,
@@ -65,12 +70,23 @@ def build_problem(config: Config, *, judging: bool) -> tuple[Problem, dict[str, 
     return problem, {"input_layer": model.input_layer, "logits_layer": model.logits_layer}
 
 
-def load_data(config: Config) -> Dataset:
-    """The data set that a configuration names, or the user's files."""
+def without_test(problem: Problem) -> Problem:
+    """A problem for choosing settings: test rows, shifts and other kinds of data are gone."""
+    return dataclasses.replace(problem, test=None, shifts={}, out_of_distribution={})
+
+
+def load_data(config: Config, *, blind: bool = False) -> Dataset:
+    """The data set that a configuration names, or the user's files.
+
+    Args:
+      config: that names them.
+      blind: the user's files of test rows, shifts and other kinds of data are not opened.
+    """
     data = config.data
     assert data is not None
     if data.train is not None:
-        names = ("train", "validation", "test", "shifts", "out_of_distribution", "task", "labels")
+        names = ("train", "validation", "task", "labels")
+        names += () if blind else ("test", "shifts", "out_of_distribution")
         spec = {name: getattr(data, name) for name in (*names, "standardise", "header")}
         spec = {name: value for name, value in spec.items() if value not in (None, {})}
         return load_files(spec, base=Path(data.folder or "."), seed=data.split_seed)
