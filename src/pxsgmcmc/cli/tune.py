@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -63,23 +64,27 @@ def tune_config(
 
     from pxsgmcmc.tuning.tune import tune
 
-    outcome = tune(
-        chosen,
-        space=ranges,
-        trials=trials,
-        budget=seconds,
-        search=search,
-        engine=chosen_engine,
-        out=folder,
-    )
+    again = [config, *_flags(trials=trials, budget=budget, search=search, out=out)]
+    again += [word for setting in space for word in ("--space", setting)]
+    go_on = f"go on with:\n  pxsgmcmc tune {shlex.join([*again, *settings])}"
+    try:
+        outcome = tune(
+            chosen,
+            space=ranges,
+            trials=trials,
+            budget=seconds,
+            search=search,
+            engine=chosen_engine,
+            out=folder,
+        )
+    except KeyboardInterrupt:  # while no trial runs: there was nothing to save
+        print(f"Stopped, and everything kept; {go_on}")
+        return 128 + signal.SIGINT
     _print_table(outcome.tuning)
     for note in outcome.tuning.notes:
         print(f"  {note}")
     if outcome.stopped_by is not None:
-        again = [config, *_flags(trials=trials, budget=budget, search=search, out=out)]
-        again += [word for setting in space for word in ("--space", setting)]
-        print(f"Stopped with {len(outcome.tuning.trials)} trials, all kept; go on with:")
-        print(f"  pxsgmcmc tune {shlex.join([*again, *settings])}")
+        print(f"Stopped with {len(outcome.tuning.trials)} trials, all kept; {go_on}")
         return 128 + outcome.stopped_by
     print(f"{folder / 'tune.html'} has the figures, {folder / 'trials.csv'} all trials")
     if outcome.best is None:

@@ -159,7 +159,7 @@ def _said(tuning: Tuning, searched: SearchRange) -> str:
 
 def _frontier(tuning: Tuning) -> list[tuple[float, float]]:
     """(seconds, score) of healthy scores that nothing sooner beats."""
-    scores = [s for t in tuning.trials for s in t.scores if s.is_cool and s.nll is not None]
+    scores = [s for t in tuning.trials for s in t.scores if s.is_fit and s.nll is not None]
     found: list[tuple[float, float]] = []
     for score in sorted(scores, key=lambda s: (s.seconds, s.nll)):
         assert score.nll is not None

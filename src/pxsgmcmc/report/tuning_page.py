@@ -105,7 +105,7 @@ def _tiles(tuning: Tuning) -> list[Tile]:
 def _facts(tuning: Tuning) -> dict[str, str]:
     facts = {"Started from": plain(tuning.start, 300)}
     if tuning.best is not None:
-        facts |= {plain(k, 60): number(v) for k, v in tuning.best.settings.items()}
+        facts |= {plain(k, 60): f"{v:g}" for k, v in tuning.best.settings.items()}
     lengths = ", ".join(f"{length:,}" for length in tuning.lengths)
     return facts | {"Compared at": f"{lengths} draws"}
 
@@ -133,7 +133,7 @@ def _table(tuning: Tuning, trials: list[Trial], caption: str) -> Table:
             [
                 Cell(f"{trial.number}, {plain(trial.origin, 20)}"),
                 Cell(MISSING if last is None else number(last.nll, 4), strong),
-                *(Cell(number(trial.settings[name]), strong) for name in names),
+                *(Cell(f"{trial.settings[name]:g}", strong) for name in names),
                 Cell(tuning.state_of(trial)),
                 Cell(MISSING if last is None else f"{last.draws:,}"),
                 Cell(f"{trial.seconds:,.0f}"),

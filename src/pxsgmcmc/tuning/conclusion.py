@@ -92,7 +92,7 @@ def _notes(tuning: Tuning, best: Trial | None, over: bool) -> Iterator[str]:
                 f"to {place.high:.3g}: the same command with more --trials goes on with a wider "
                 "one."
             )
-    if best.scores[-1].unsettled is None:
+    if best.verdict is not None and best.verdict.healthy is None:
         yield (
             f"Whether the chosen chain has settled cannot be told from {best.scores[-1].draws} "
             "draws: raise `chain.draws`, or run several chains."

@@ -14,7 +14,7 @@ from pxsgmcmc.config import Config, parse_config, write_config
 from pxsgmcmc.jobs import SAMPLE, VALIDATE, Ended, Engine, Job, JobFailed
 from pxsgmcmc.jobs.display import Display
 from pxsgmcmc.jobs.job import read_validation
-from pxsgmcmc.results import Trial, TrialScore, Tuning
+from pxsgmcmc.results import Trial, TrialScore, Tuning, Validation
 from pxsgmcmc.tuning.halving import last_resort, leader, promotions, winner
 from pxsgmcmc.tuning.proposals import Proposer
 from pxsgmcmc.tuning.space import at_edge, widened, with_values
@@ -38,9 +38,11 @@ class TrialLoop:
     Args:
       book: what is known.
       proposer: who says what to try.
-      engine: that runs the trials, so many `at_once`.
+      engine: that runs the trials, some at the same time.
       limits: when it is over.
+      at_once: how many that is.
       say: is given sentences that a person should read.
+      read: from the folder of a job that is done to what it found out.
       clock: in seconds.
     """
 
@@ -53,10 +55,11 @@ class TrialLoop:
         *,
         at_once: int,
         say: Callable[[str], None],
+        read: Callable[[str], Validation] = read_validation,
         clock: Callable[[], float] = time.monotonic,
     ):
         self.book, self.proposer, self.engine, self.limits = book, proposer, engine, limits
-        self._at_once, self._say, self._clock = at_once, say, clock
+        self._at_once, self._say, self._read, self._clock = at_once, say, read, clock
         self._config = parse_config(book.tuning.start_config)
 
     def run(self) -> int | None:
@@ -177,7 +180,7 @@ class TrialLoop:
         if ended.code == DIVERGED:
             self.book.add_divergence(number, ended.sentence, seconds)
             return f"trial {number} ({values}): diverged"
-        found = read_validation(job.folder)
+        found = self._read(job.folder)
         score = TrialScore(
             draws=found.subject.draws,
             nll=found.metrics.get("nll"),

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from pxsgmcmc.config import Config, parse_config, read_config, write_config
+from pxsgmcmc.config.toml import as_toml
 from pxsgmcmc.errors import UserError, one_line
 from pxsgmcmc.jobs import Engine
 from pxsgmcmc.jobs.engines import engine_named
@@ -172,12 +172,8 @@ def _with_settings(config: Config, settings: Mapping[str, Any], problem: Problem
             raise UserError("`tune` needs a problem with `init` to start from, got one without.")
         size = min(_OWN_BATCH, len(problem.train.x))
         settings = {"chain.batch_size": size, **settings}
-    flags = [f"--{name}={_as_flag(value)}" for name, value in settings.items()]
+    flags = [f"--{name}={as_toml(value)}" for name, value in settings.items()]
     return parse_config(write_config(config), flags) if flags else config
-
-
-def _as_flag(value: Any) -> str:
-    return msgspec.json.encode(value).decode() if not isinstance(value, str) else value
 
 
 def _engine(engine: str | Engine, at_once: int | None, problem: Problem | None) -> Engine:
