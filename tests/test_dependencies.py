@@ -22,6 +22,7 @@ EXTRAS = {
     "report": {"report"},
     "data": {"data"},
     "diagnostics": {"diag"},
+    "tuning": {"tune"},
 }
 
 

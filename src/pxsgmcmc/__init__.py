@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pxsgmcmc.tree import by_path
     from pxsgmcmc.tuning.fit import fit
     from pxsgmcmc.tuning.pilot import pilot
+    from pxsgmcmc.tuning.tune import TuneOutcome, tune
     from pxsgmcmc.tuning.warm_start import warm_start
     from pxsgmcmc.types import Sampler, SamplerFacts, StepInfo
 
@@ -40,6 +41,7 @@ _HOME = {
     "tree": "by_path",
     "tuning.fit": "fit",
     "tuning.pilot": "pilot",
+    "tuning.tune": "TuneOutcome tune",
     "tuning.warm_start": "warm_start",
     "types": "Sampler SamplerFacts StepInfo",
 }
@@ -59,6 +61,7 @@ __all__ = [  # noqa: RUF022 - grouped by room, as above
     "by_path",
     "fit",
     "pilot",
+    "TuneOutcome", "tune",
     "warm_start",
     "Sampler", "SamplerFacts", "StepInfo",
 ]  # fmt: skip

@@ -35,6 +35,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "demo": Command("demo:demo", "see it work: two methods on digits, in minutes", True),
     "pilot": Command("pilot:pilot_config", "what step size and friction will do, measured", True),
+    "tune": Command("tune:tune_config", "step size, friction and prior, searched", True),
     "run": Command("run:run", "run a configuration: sample, keep draws, survive", True),
     "resume": Command("run:resume", "go on with a run that was stopped"),
     "show": Command("show:show", "what a run is, how far, and whether it is well"),
@@ -52,7 +53,16 @@ COMMANDS = {
     "data check": Command("data:check", "check a data set against its hashes"),
     "data corrupt": Command("corrupt:corrupt_set", "write the 19 corruptions of an image set"),
 }
-COMPILING = {"demo", "pilot", "run", "resume", "predict", "evaluate", "diagnose"}  # with JAX
+COMPILING = {
+    "demo",
+    "pilot",
+    "tune",
+    "run",
+    "resume",
+    "predict",
+    "evaluate",
+    "diagnose",
+}  # with JAX
 HELP = {"-h", "--help"}
 
 

@@ -16,7 +16,7 @@ from pxsgmcmc.chain.execution import Execution
 from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.config.naming import naming
 from pxsgmcmc.config.prepared import Prepared
-from pxsgmcmc.config.problem import build_problem
+from pxsgmcmc.config.problem import BuiltProblem, build_problem, without_test
 from pxsgmcmc.config.sampler_sections import AUTO, Cyclical, Groups
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.config.start_weights import stored_weights
@@ -57,6 +57,8 @@ def build(
     *,
     judging: bool = False,
     begun: bool = False,
+    blind: bool = False,
+    problem: Problem | None = None,
     prepared: Prepared | None = None,
 ) -> Built:
     """Load, build and connect everything a configuration names.
@@ -65,9 +67,15 @@ def build(
       config: what to build.
       judging: also load the sets that only an evaluation needs.
       begun: the chain goes on from a saved state, so `chain.start` is not read again.
+      blind: without the test rows and everything else that is kept for the judge.
+      problem: in place of the one that the configuration names.
       prepared: what a run keeps of its data, to predict without reading them.
     """
-    problem, ends, kept = build_problem(config, judging=judging, prepared=prepared)
+    if problem is None:
+        made = build_problem(config, judging=judging, blind=blind, prepared=prepared)
+    else:
+        made = BuiltProblem(without_test(problem) if blind else problem, {}, None)
+    problem, ends, kept = made
     if prepared is None:
         _check_batch_size(config, problem)
     shapes = jax.eval_shape(problem.initial, jax.random.key(0))

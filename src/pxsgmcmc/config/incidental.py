@@ -10,6 +10,7 @@ INCIDENTAL = (
     "data.root",
     "data.folder",
     "evaluate",
+    "tune",
     "measured",
     "chain.executor",
     "chain.chunk_seconds",

@@ -8,6 +8,7 @@ import jax
 
 from pxsgmcmc.config.build import build
 from pxsgmcmc.config.prepared import read_prepared
+from pxsgmcmc.config.problem import without_test
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.config.toml import parse_config, started_from_python
 from pxsgmcmc.errors import UserError
@@ -27,6 +28,7 @@ def open_any(
     position: Tree | None = None,
     settings: list[str] | None = None,
     data: bool = True,
+    blind: bool = False,
 ) -> Run:
     """Open a run directory, to predict with it or to look into it.
 
@@ -40,6 +42,7 @@ def open_any(
       settings: flags over the [evaluate] section of the run's configuration.
       data: whether to read the data of a run that a configuration made. Without them it can
         predict, wherever the data are, and nothing else.
+      blind: leave out the test rows and everything else that is kept for the judge.
 
     Raises:
       UserError: if it is not a run, or the problem is not the one it was made from.
@@ -50,8 +53,9 @@ def open_any(
     records = [open_run(place) for place in _places(folder)]
     origin = records[0].manifest["origin"]
     if problem is None and not started_from_python(records[0].config):
-        return _from_config(folder, records, settings, data)
+        return _from_config(folder, records, settings, data, blind)
     if problem is not None:
+        problem = without_test(problem) if blind else problem
         _check_same_data(folder, origin, problem)
         if position is None and problem.init is not None:
             position = jax.eval_shape(problem.initial, jax.random.key(0))
@@ -85,10 +89,13 @@ def config_of(record: Any, settings: list[str] | None = None) -> Config:
     return parse_config(record.config, settings, name=f"{record.path}/config.toml")
 
 
-def _from_config(folder: Path, records: list[Any], settings: list[str] | None, data: bool) -> Run:
+def _from_config(
+    folder: Path, records: list[Any], settings: list[str] | None, data: bool, blind: bool
+) -> Run:
     config, origin = config_of(records[0], settings), records[0].manifest["origin"]
     prepared = None if data else read_prepared(origin, folder)
-    built = build(config, judging=data, begun=True, prepared=prepared)
+    judging = data and not blind
+    built = build(config, judging=judging, begun=True, blind=blind, prepared=prepared)
     if prepared is None:
         _check_same_data(folder, origin, built.problem)
     sampler = built.sampler(1.0)

@@ -1,5 +1,6 @@
 """The problem of a configuration: a named set, the user's files, or the user's own function."""
 
+import dataclasses
 import functools
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,19 +35,21 @@ class BuiltProblem(NamedTuple):
 
 
 def build_problem(
-    config: Config, *, judging: bool, prepared: Prepared | None = None
+    config: Config, *, judging: bool, blind: bool = False, prepared: Prepared | None = None
 ) -> BuiltProblem:
     """The problem of a configuration.
 
     Args:
       config: what to build.
       judging: also load the sets that only an evaluation needs.
+      blind: without the test rows and everything else that is kept for the judge.
       prepared: what a run keeps of the data, to build a problem that can predict without them.
     """
     if config.problem is not None:
-        return BuiltProblem(own_problem(config.problem, config.problem_folder), {}, None)
+        problem = own_problem(config.problem, config.problem_folder)
+        return BuiltProblem(without_test(problem) if blind else problem, {}, None)
     assert config.data is not None and config.model is not None
-    dataset = load_data(config) if prepared is None else prepared.dataset()
+    dataset = load_data(config, blind=blind) if prepared is None else prepared.dataset()
     likelihood = _likelihood(config, dataset)
     train = dataset.splits["train"]
     train = Split(train.x[: config.data.limit], train.y[: config.data.limit])  # pyright: ignore
@@ -64,7 +67,7 @@ def build_problem(
         likelihood=likelihood,
         train=tuple(train),
         validation=_pair(dataset, "validation"),
-        test=_pair(dataset, "test"),
+        test=None if blind else _pair(dataset, "test"),
         shifts=shifts,
         out_of_distribution=outside,
         names=names,
@@ -78,12 +81,23 @@ def build_problem(
     return BuiltProblem(problem, ends, prepared or prepared_of(dataset))
 
 
-def load_data(config: Config) -> Dataset:
-    """The data set that a configuration names, or the user's files."""
+def without_test(problem: Problem) -> Problem:
+    """A problem for choosing settings: test rows, shifts and other kinds of data are gone."""
+    return dataclasses.replace(problem, test=None, shifts={}, out_of_distribution={})
+
+
+def load_data(config: Config, *, blind: bool = False) -> Dataset:
+    """The data set that a configuration names, or the user's files.
+
+    Args:
+      config: that names them.
+      blind: the user's files of test rows, shifts and other kinds of data are not opened.
+    """
     data = config.data
     assert data is not None
     if data.train is not None:
-        names = ("train", "validation", "test", "shifts", "out_of_distribution", "task", "labels")
+        names = ("train", "validation", "task", "labels")
+        names += () if blind else ("test", "shifts", "out_of_distribution")
         spec = {name: getattr(data, name) for name in (*names, "standardise", "header")}
         spec = {name: value for name, value in spec.items() if value not in (None, {})}
         return load_files(spec, base=Path(data.folder or "."), seed=data.split_seed)

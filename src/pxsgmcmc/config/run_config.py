@@ -14,6 +14,7 @@ from pxsgmcmc.config.measured import taken_over, with_measured
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.config.together import automatic_settings
 from pxsgmcmc.config.toml import parse_config, write_config
+from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Progress, Show, progress_for
 from pxsgmcmc.run import Run
 from pxsgmcmc.store import open_run
@@ -28,6 +29,8 @@ def run_config(
     draws: int | None = None,
     resume: bool = False,
     accept_changes: bool = False,
+    blind: bool = False,
+    problem: Problem | None = None,
     progress: Show | Progress = True,
 ) -> Run:
     """Run one chain of a configuration, or go on with it.
@@ -40,15 +43,18 @@ def run_config(
         is extended so has the draws of one that was asked for them at once.
       resume: go on with the run in `out`, if there is one.
       accept_changes: go on although what decides the draws is not as the run began.
+      blind: without the test rows, which no trial of a search may see.
+      problem: in place of the one that the configuration names.
       progress: show it; or who is told.
     """
     begun = resume and (Path(out) / MANIFEST).exists() and open_run(out).manifest["resumable"]
     if begun and automatic_settings(config):
         config = taken_over(config, parse_config(open_run(out).config, name=f"{out}/{CONFIG}"))
     asked = config.chain if draws is None else replace(config.chain, draws=draws)
+    asked_for = replace(config, chain=asked)
     shown = progress_for(Path(out).name, progress)
     try:
-        built = with_measured(build(replace(config, chain=asked), begun=begun))
+        built = with_measured(build(asked_for, begun=begun, blind=blind, problem=problem))
         if built.config.measured != config.measured and built.config.measured is not None:
             shown.say(built.config.measured.by)
         config = replace(built.config, chain=config.chain)

@@ -164,6 +164,18 @@ class Evaluate(Section):
     root: str | None = None
 
 
+class Tune(Section):
+    """What `pxsgmcmc tune` searches; a run takes no notice of it.
+
+    Attributes:
+      space: setting -> [lowest, highest] to search it between these, true to search it around its
+        value, a number to keep it there, false to leave it as it is. Step size, friction and
+        prior are searched unless told otherwise.
+    """
+
+    space: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
 class Measured(Section):
     """What a run found out itself where its configuration said "auto"; written by the run.
 
@@ -202,6 +214,7 @@ class Config(Section):
     expansion: Expansion = Expansion()
     prior: Prior = Prior()
     evaluate: Evaluate = Evaluate()
+    tune: Tune | None = None
     measured: Measured | None = None
     seed: Count = 0
     chains: UpTo1000 = 1

@@ -125,6 +125,16 @@ def write_config(config: Config) -> str:
     return "\n".join(lines) + "\n"
 
 
+def as_toml(value: Any) -> str:
+    """A value as TOML has it, and as a flag takes it.
+
+    Example:
+      >>> as_toml({"kind": "cyclical", "peak": 0.1}), as_toml((1, 2)), as_toml(True)
+      ('{ kind = "cyclical", peak = 0.1 }', '[1, 2]', 'true')
+    """
+    return _value(value)
+
+
 def _key(name: str) -> str:
     """A key as TOML wants it: bare, or quoted."""
     bare = name.replace("-", "").replace("_", "")

@@ -7,12 +7,17 @@ from contextlib import suppress
 from typing import Protocol
 
 from pxsgmcmc.jobs.engine import Ended
-from pxsgmcmc.jobs.job import DIAGNOSE, EVALUATE, SAMPLE, Job, Stage, missing_stages
+from pxsgmcmc.jobs.job import DIAGNOSE, EVALUATE, SAMPLE, VALIDATE, Job, Stage, missing_stages
 from pxsgmcmc.progress import clock
 
 # How much of a job each stage usually is: processor seconds of the demo, which has them all.
-WORK: dict[Stage, float] = {SAMPLE: 55.0, EVALUATE: 22.0, DIAGNOSE: 28.0}
-_DOING: dict[Stage, str] = {SAMPLE: "sampling", EVALUATE: "evaluating", DIAGNOSE: "diagnosing"}
+WORK: dict[Stage, float] = {SAMPLE: 55.0, EVALUATE: 22.0, DIAGNOSE: 28.0, VALIDATE: 5.0}
+_DOING: dict[Stage, str] = {
+    SAMPLE: "sampling",
+    EVALUATE: "evaluating",
+    DIAGNOSE: "diagnosing",
+    VALIDATE: "validating",
+}
 OnEnd = Callable[[Job, Ended], str | None]
 
 

@@ -11,15 +11,16 @@ import msgspec
 
 from pxsgmcmc.config import Config, parse_config
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.results import Diagnostics, Results
+from pxsgmcmc.results import Diagnostics, Results, Validation
 from pxsgmcmc.store import open_run
 from pxsgmcmc.store.layout import MANIFEST
 
-Stage = Literal["sample", "evaluate", "diagnose"]
-SAMPLE, EVALUATE, DIAGNOSE = get_args(Stage)
+Stage = Literal["sample", "evaluate", "diagnose", "validate"]
+SAMPLE, EVALUATE, DIAGNOSE, VALIDATE = get_args(Stage)
 _KEPT: dict[str, tuple[str, Any]] = {
     EVALUATE: ("results.json", Results),
     DIAGNOSE: ("eval/diagnostics.json", Diagnostics),
+    VALIDATE: ("eval/validation.json", Validation),
 }
 
 
@@ -32,7 +33,8 @@ class Job(msgspec.Struct, frozen=True):
       label: what a person calls the job.
       chain: the number of the chain, which with the seed decides its randomness.
       draws: how many draws to have in the end, if not as many as the configuration says.
-      stages: what to do, in this order.
+      stages: what to do, in this order; "validate" measures the validation rows alone, and a job
+        that has it never sees the test rows.
       accept_changes: go on although what decides the draws is not as the run began.
 
     Example:
@@ -47,6 +49,11 @@ class Job(msgspec.Struct, frozen=True):
     draws: int | None = None
     stages: tuple[Stage, ...] = (SAMPLE,)
     accept_changes: bool = False
+
+    @property
+    def blind(self) -> bool:
+        """Whether it chooses settings, and so may not see test rows in any of its stages."""
+        return VALIDATE in self.stages
 
     def settings(self) -> Config:
         """The configuration, read."""
@@ -79,3 +86,9 @@ def _is_kept(run: Any, name: str, kind: Any) -> bool:
     except (UserError, msgspec.MsgspecError):  # not there, or written by another version
         return False
     return result.subject.draws == len(run.draws)
+
+
+def read_validation(folder: str | Path) -> Validation:
+    """What the stage "validate" found out about the run in a folder."""
+    data = open_run(folder).read_artifact(_KEPT[VALIDATE][0])
+    return msgspec.json.decode(data, type=Validation)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -87,15 +87,7 @@ def write_report(
     methods = by_method(runs, comparison)
     with style():
         sections = [s for s in _sections(methods, comparison) if any(s[2:])]
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["with_code"] = with_code
-    return environment.get_template("page.html").render(
+    return render_page(
         title=plain(title or summary.heading(methods), 160),
         lead=summary.sentences(methods),
         verdict=judge(methods),
@@ -105,8 +97,21 @@ def write_report(
         methods=methods if len(methods) > 1 else [],
         sections=sections,
         glossary=glossary(methods),
-        css=Markup((_HERE / "style.css").read_text("utf-8")),
-        safe_svg=Markup,
+    )
+
+
+def render_page(**parts: Any) -> str:
+    """The page with these parts; everything in them is escaped but the figures."""
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["with_code"] = with_code
+    return environment.get_template("page.html").render(
+        css=Markup((_HERE / "style.css").read_text("utf-8")), safe_svg=Markup, **parts
     )
 
 

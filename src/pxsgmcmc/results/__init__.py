@@ -25,6 +25,8 @@ from pxsgmcmc.results.diagnostics import (
 from pxsgmcmc.results.evaluation import Corruptions, Results, Split
 from pxsgmcmc.results.part import Curve, Part, Subject, Verdict, write
 from pxsgmcmc.results.regression import Band, Points, Regression, Spread
+from pxsgmcmc.results.tuning import SearchRange, Trial, TrialScore, Tuning
+from pxsgmcmc.results.validation import Validation
 
 __all__ = [
     "Band",
@@ -52,6 +54,7 @@ __all__ = [
     "Results",
     "RiskCoverage",
     "Row",
+    "SearchRange",
     "Skipped",
     "Spectra",
     "Split",
@@ -59,6 +62,10 @@ __all__ = [
     "Subject",
     "Summary",
     "Temperatures",
+    "Trial",
+    "TrialScore",
+    "Tuning",
+    "Validation",
     "Verdict",
     "from_number",
     "to_number",

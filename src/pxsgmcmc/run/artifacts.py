@@ -12,6 +12,7 @@ from pxsgmcmc.store.chains import (
 )
 
 RESULTS, DIAGNOSTICS, REPORT = "results.json", "eval/diagnostics.json", "report.html"
+VALIDATION = "eval/validation.json"
 
 
 class Artifacts:

@@ -27,25 +27,47 @@ def measured_config(built: Built) -> Config:
       built: the parts of a configuration that has settings to be measured. The start of chain 0 is
         made, with its warm start.
     """
+    return filled_config(built.config, measure_there(built))
+
+
+def measure_there(built: Built) -> Pilot:
+    """A pilot where a cautious chain from the start of chain 0 leads.
+
+    Args:
+      built: the parts of a configuration. The start of chain 0 is made, with its warm start.
+    """
     config, chain = built.config, built.config.chain
-    tag = str(config.sampler.__struct_config__.tag)
     step_size = config.sampler.step_size
     cycle_length = None
     if isinstance(step_size, Cyclical):
         cycle_length = step_size.period or chain.cycle_length
     temperature = getattr(config.sampler, "temperature", 1.0)
     there = {"batch_size": chain.batch_size, "temperature": temperature, "seed": config.seed}
-    steps = min(SETTLE, chain.burn_in + chain.draws * chain.cycle_length)
     positions = settle(
-        built.potential, built.position(0), tuple(built.problem.train), steps=steps, **there
+        built.potential,
+        built.position(0),
+        tuple(built.problem.train),
+        steps=settling_steps(config),
+        **there,
     )
-    measured = pilot(
+    return pilot(
         built.potential,
         positions[0],
         more_positions=positions[1:MEASURED],
         cycle_length=cycle_length,
         **there,
     )
+
+
+def settling_steps(config: Config) -> int:
+    """Steps before measuring."""
+    chain = config.chain
+    return min(SETTLE, chain.burn_in + chain.draws * chain.cycle_length)
+
+
+def filled_config(config: Config, measured: Pilot) -> Config:
+    """The configuration with what follows from a pilot in place of "auto"."""
+    tag, steps = str(config.sampler.__struct_config__.tag), settling_steps(config)
     peak, friction = _chosen(measured, tag, config.sampler)
     by = f"pilot {steps:,} steps from the start of chain 0: "
     by += measured.describe(tag, peak, friction or None).partition("\n")[0]

@@ -1,8 +1,8 @@
 """A search over settings: every trial is a job, and every outcome is kept in one file at once.
 
 A trial samples and evaluates a run directory of its own, and is scored by the NLL of the average of
-all its draws on the validation rows; what it says of the test rows is not looked at. A search that
-was killed loses no finished trial: it reads the file, finds the run directories, and goes on.
+all its draws on the validation rows; its process does not have the test rows. A search that was
+killed loses no finished trial: it reads the file, finds the run directories, and goes on.
 """
 
 import functools
@@ -17,9 +17,9 @@ import msgspec
 
 from pxsgmcmc.config import Config, write_config
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.evaluate.read_results import read_results
-from pxsgmcmc.jobs import EVALUATE, SAMPLE, Ended, Engine, Job, JobFailed
+from pxsgmcmc.jobs import SAMPLE, VALIDATE, Ended, Engine, Job, JobFailed
 from pxsgmcmc.jobs.display import Display
+from pxsgmcmc.jobs.job import read_validation
 from pxsgmcmc.store.files import write_file
 from pxsgmcmc.tuning.best_first import Chain, Rules, neighbours, ranking, replay, settled
 
@@ -63,7 +63,7 @@ def job_of(study: Study, chain: Chain, folder: Path) -> Job:
         write_config(study.load(study.configs[chain.method], flags)),
         str(folder / chain.method / f"{point}_seed_{chain.seed}"),
         f"{chain.method} {point.replace('_', ' ')}, seed {chain.seed}",
-        stages=(SAMPLE, EVALUATE),
+        stages=(SAMPLE, VALIDATE),
     )
 
 
@@ -167,12 +167,8 @@ def chosen(rules: Rules, losses: dict[Chain, float]) -> dict[str, Any]:
 
 def validation_score(job: Job) -> dict[str, float | None]:
     """NLL and error on the validation rows, of all draws of a job that is done."""
-    validation = read_results(job.folder).validation
-    if validation is None:
-        raise UserError(f"`{job.folder}` has no validation rows to be scored on.")
-    scores = {name: float(validation.metrics[name]) for name in ("nll", "err")}
-    finite = all(map(math.isfinite, scores.values()))
-    return {name: score if finite else None for name, score in scores.items()}
+    metrics = read_validation(job.folder).metrics
+    return {name: metrics.get(name) for name in ("nll", "err")}
 
 
 def search(
