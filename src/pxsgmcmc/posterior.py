@@ -241,8 +241,8 @@ def factor_warnings(potential: Any, position: Tree) -> list[str]:
     where = "around zero" if prior.at == "zero" else f"of variance {v:g} at width {width}"
     return [
         f"`factor_prior` {where} lets many factors be singular or turn their sign, where the "
-        f"energy of `on_weights` is steep: give `px.priors.normal({0.25 / width:.1g}, at='identity')`, a "
-        f"variance well below 1 / {width}."
+        "energy of `on_weights` is steep: give "
+        f"`px.priors.normal({0.25 / width:.1g}, at='identity')`, a variance well below 1 / {width}."
     ]
 
 
