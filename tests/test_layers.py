@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "tree": {"types", "errors"},
     "rng": {"types", "errors"},
     "schedules": {"types", "errors", "tree"},
+    "density": {"types", "errors", "tree"},
     "expansion": WORDS,
     "metrics": {"types", "errors", "tree"},
     "diagnostics": {"types", "errors", "tree", "metrics"},

@@ -10,14 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pxsgmcmc import data, diagnostics, likelihoods, metrics, models, priors, samplers
-    from pxsgmcmc.chain import Execution, sample
+    from pxsgmcmc.chain import Execution, from_arrays, sample
     from pxsgmcmc.config.opening import open_any as open
+    from pxsgmcmc.density import from_log_density
     from pxsgmcmc.errors import ChainWarning, CorruptRun, Diverged, Interrupted, UserError
     from pxsgmcmc.expansion import Expanded, Rule, collapse, expand, groups, plan
     from pxsgmcmc.posterior import freeze_factors, potential
     from pxsgmcmc.problem import Problem
     from pxsgmcmc.run import Run
-    from pxsgmcmc.samplers import as_optax, ggmc, hmc, psgld, sgd, sghmc, sgld, sgnht, sgrhmc
+    from pxsgmcmc.samplers import (
+        adaptation,
+        as_optax,
+        ggmc,
+        hmc,
+        psgld,
+        sgd,
+        sghmc,
+        sgld,
+        sgnht,
+        sgrhmc,
+    )
     from pxsgmcmc.schedules import constant, cyclical
     from pxsgmcmc.tree import by_path
     from pxsgmcmc.tuning.fit import fit
@@ -30,13 +42,14 @@ __version__ = "0.1.0"
 
 _NAMESPACES = ("data", "diagnostics", "likelihoods", "metrics", "models", "priors", "samplers")
 _HOME = {
-    "chain": "Execution sample",
+    "chain": "Execution from_arrays sample",
+    "density": "from_log_density",
     "errors": "ChainWarning CorruptRun Diverged Interrupted UserError",
     "expansion": "Expanded Rule collapse expand groups plan",
     "posterior": "freeze_factors potential",
     "problem": "Problem",
     "run": "Run",
-    "samplers": "as_optax ggmc hmc psgld sgd sghmc sgld sgnht sgrhmc",
+    "samplers": "adaptation as_optax ggmc hmc psgld sgd sghmc sgld sgnht sgrhmc",
     "schedules": "constant cyclical",
     "tree": "by_path",
     "tuning.fit": "fit",
@@ -49,14 +62,15 @@ _ROOM_OF = {name: room for room, names in _HOME.items() for name in names.split(
 
 __all__ = [  # noqa: RUF022 - grouped by room, as above
     "data", "diagnostics", "likelihoods", "metrics", "models", "priors", "samplers",
-    "Execution", "sample",
+    "Execution", "from_arrays", "sample",
+    "from_log_density",
     "open",
     "ChainWarning", "CorruptRun", "Diverged", "Interrupted", "UserError",
     "Expanded", "Rule", "collapse", "expand", "groups", "plan",
     "freeze_factors", "potential",
     "Problem",
     "Run",
-    "as_optax", "ggmc", "hmc", "psgld", "sgd", "sghmc", "sgld", "sgnht", "sgrhmc",
+    "adaptation", "as_optax", "ggmc", "hmc", "psgld", "sgd", "sghmc", "sgld", "sgnht", "sgrhmc",
     "constant", "cyclical",
     "by_path",
     "fit",

@@ -17,11 +17,11 @@ import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import UserError, check_count, one_line
-from pxsgmcmc.expansion.factors import log_abs_det
+from pxsgmcmc.expansion.factors import LowRank, log_abs_det
 from pxsgmcmc.expansion.position import Expanded, collapse
-from pxsgmcmc.priors import OnWeights, Prior, as_prior, normal
+from pxsgmcmc.priors import Normal, OnWeights, Prior, as_prior, normal
 from pxsgmcmc.problem import Problem
-from pxsgmcmc.tree import widen
+from pxsgmcmc.tree import broadcast_prefix, widen
 from pxsgmcmc.types import Array, Batch, Potential, Tree
 
 LogLikelihood = Callable[[Tree, Batch], Array]  # (params, batch) -> (batch size,)
@@ -210,6 +210,40 @@ def freeze_factors(potential: Potential) -> Potential:
         return potential(dataclasses.replace(position, factors=factors), batch)
 
     return frozen
+
+
+def factor_warnings(potential: Any, position: Tree) -> list[str]:
+    """A sentence if `on_weights` meets a factor prior that does not keep factors from singular.
+
+    Of I + sqrt(v) G with a standard normal G of width n, almost none has a negative determinant
+    while v n is below 1/2, and half of all from v n = 2 on; around zero it is always half. The
+    energy of a singular factor is infinite, and steep around it.
+    """
+    known = isinstance(potential, PosteriorPotential) and isinstance(potential.prior, OnWeights)
+    if not (
+        known and isinstance(position, Expanded) and isinstance(potential.factor_prior, Normal)
+    ):
+        return []
+    prior = potential.factor_prior
+    factors, structure = jax.tree.flatten(position.factors, lambda node: isinstance(node, LowRank))
+    likewise = jax.tree.unflatten(structure, list(range(len(factors))))
+    variances = jax.tree.leaves(broadcast_prefix(prior.variance, likewise, "factor_prior"))
+    dense = [
+        (float(v) * len(factor), len(factor), float(v))
+        for factor, v in zip(factors, variances, strict=True)
+        if not isinstance(factor, LowRank)
+    ]
+    if not dense:
+        return []
+    share, width, v = max(dense)
+    if prior.at == "identity" and share <= 0.5:
+        return []
+    where = "around zero" if prior.at == "zero" else f"of variance {v:g} at width {width}"
+    return [
+        f"`factor_prior` {where} lets many factors be singular or turn their sign, where the "
+        "energy of `on_weights` is steep: give "
+        f"`px.priors.normal({0.25 / width:.1g}, at='identity')`, a variance well below 1 / {width}."
+    ]
 
 
 def _base_and_factors(position: Tree) -> tuple[Tree, Tree | None]:

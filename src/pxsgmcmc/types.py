@@ -43,6 +43,7 @@ class SamplerFacts(NamedTuple):
       noise: factor on the injected noise, a number or a tree prefix of the position.
       mass: a number, a tree prefix of the position, or a tree with an array for each leaf.
       thermal_momentum: whether the state has a `momentum` that should have the temperature.
+      adaptation_steps: steps at the start in which the sampler changes itself.
     """
 
     name: str
@@ -53,6 +54,7 @@ class SamplerFacts(NamedTuple):
     noise: Tree = 1.0
     mass: Tree = 1.0
     thermal_momentum: bool = False
+    adaptation_steps: int = 0
 
 
 class Sampler(NamedTuple):

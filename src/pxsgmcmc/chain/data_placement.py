@@ -11,7 +11,9 @@ MOST_BYTES = 4 << 30  # of data copied to a device that does not say how much it
 
 
 def data_size(data: Batch) -> int:
-    """How many rows all arrays of a pytree have."""
+    """How many rows all arrays of a pytree have; 1 without data, so that there is a batch."""
+    if data is None:
+        return 1
     leaves = jax.tree.leaves(data)
     sizes = {int(leaf.shape[0]) if getattr(leaf, "ndim", 0) else -1 for leaf in leaves}
     if len(sizes) != 1 or -1 in sizes:

@@ -36,6 +36,7 @@ class Prepared:
         self.build = _compiled(sampling.build)
         self.sampler = self.build(1.0)
         _check_data_size(self.sampler, data)
+        _check_adaptation(self.sampler, sampling.collection.burn_in)
         self.keys = [streams(sampling.seed, chain) for chain in sampling.chains]
         self.batches = [
             Batches(keys.batches, data_size=data_size(data), batch_size=sampling.batch_size)
@@ -77,7 +78,8 @@ class Prepared:
         sampling = self.sampling
         facts = sampling.problem.facts() if sampling.problem is not None else {}
         if sampling.problem is None:
-            facts = {"data": "data", "data_sha256": tree_fingerprint(sampling.data)}
+            name = "none" if sampling.data is None else "data"
+            facts = {"data": name, "data_sha256": tree_fingerprint(sampling.data)}
         potential = getattr(self.sampler.facts, "potential", None)
         if isinstance(potential, PosteriorPotential):
             facts["prior"] = potential.prior.name
@@ -156,10 +158,24 @@ class Prepared:
 def _check_data_size(sampler: Sampler, data: Batch) -> None:
     """An energy in units of other data than there are would have another temperature."""
     potential = getattr(sampler.facts, "potential", None)
-    if isinstance(potential, PosteriorPotential) and potential.data_size != data_size(data):
+    if not isinstance(potential, PosteriorPotential):
+        return
+    if data is None:
+        raise UserError("`problem` must be given: the potential has a likelihood and needs data.")
+    if potential.data_size != data_size(data):
         raise UserError(
             f"`data_size` of the potential must be the number of rows, {data_size(data)}, got "
             f"{potential.data_size}."
+        )
+
+
+def _check_adaptation(sampler: Sampler, burn_in: int) -> None:
+    """Draws of a sampler that still changes itself would have no law."""
+    steps = getattr(sampler.facts, "adaptation_steps", 0)
+    if burn_in < steps:
+        raise UserError(
+            f"`burn_in` must be at least the {steps} steps in which the sampler adapts, got "
+            f"{burn_in}."
         )
 
 

@@ -216,7 +216,7 @@ class Runner:
         chain = self.chains[place]
         if chain.step != self.collection.step_of(chain.drawn + 1):
             return
-        weights = to_arrays(self._collapse(self._of(place, self.state).position))
+        weights = to_arrays(self._collapse(self._of(place, self.state.position)))
         since = chain.since_draw
         chain.record.commit_draw(
             weights, step=chain.step, energy=since.last_energy, **since.draw_facts()

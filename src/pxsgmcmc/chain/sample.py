@@ -14,7 +14,7 @@ from pxsgmcmc.chain.collection import collection_of
 from pxsgmcmc.chain.execution import Execution
 from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.chain.start import run_sampling
-from pxsgmcmc.errors import ChainWarning, Interrupted, UserError, check_count
+from pxsgmcmc.errors import ChainWarning, Interrupted, UserError, check_count, one_line
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Show, progress_for
 from pxsgmcmc.rng import streams
@@ -25,11 +25,11 @@ from pxsgmcmc.types import Batch, Key, Sampler, Tree
 def sample(
     sampler: Sampler | Callable[[float], Sampler],
     position: Tree | Callable[[Key], Tree],
-    problem: Problem | Batch,
+    problem: Problem | Batch | None = None,
     *,
     draws: int,
     cycle_length: int,
-    batch_size: int,
+    batch_size: int | None = None,
     burn_in: int = 0,
     draws_per_cycle: int = 1,
     thinning: int | None = None,
@@ -59,11 +59,13 @@ def sample(
       position: where to start, expanded or not; a function of a key gives each chain a start of its
         own, without which R-hat cannot notice chains that are caught near their start.
       problem: a `px.Problem`, whose training data are sampled; or any pytree of arrays with one
-        leading axis, for a potential that knows what to do with it.
+        leading axis, for a potential that knows what to do with it; or None for one that needs no
+        data, such as those of `px.from_log_density`, which then gets None as its batch.
       draws: how many to keep of each chain.
       cycle_length: steps of a cycle; with one draw per cycle, steps between draws. A multiple of
         the period of a cyclical schedule, so that draws lie where the schedule ends.
-      batch_size: rows a step sees; the number of data for full-batch samplers.
+      batch_size: rows a step sees; the number of data for full-batch samplers. Left out where there
+        are no data.
       burn_in: steps before the first cycle. A cyclical schedule is shifted, so that cycles begin
         after it.
       draws_per_cycle: draws from each cycle, the last at its end.
@@ -112,7 +114,7 @@ def sample(
         problem=problem if isinstance(problem, Problem) else None,
         data=tuple(problem.train) if isinstance(problem, Problem) else problem,
         collection=collection_of(draws, cycle_length, burn_in, draws_per_cycle, thinning),
-        batch_size=batch_size,
+        batch_size=_batch_size(problem, batch_size),
         seed=seed,
         chains=tuple(range(chains)),
         execution=execution,
@@ -144,6 +146,18 @@ def finish(
     elif progress:
         print(f"{run.summary}; {verdict.headline}")
     return run
+
+
+def _batch_size(problem: Any, batch_size: int | None) -> int:
+    if problem is None and batch_size is not None:
+        raise UserError(
+            f"`batch_size` must be left out where there are no data, got {one_line(batch_size)}."
+        )
+    if problem is not None and batch_size is None:
+        raise UserError(
+            "`batch_size` must say how many rows a step sees, the number of data for all of them."
+        )
+    return 1 if batch_size is None else batch_size
 
 
 def _always(sampler: Sampler) -> Callable[[float], Sampler]:

@@ -18,7 +18,7 @@ class Sampling:
       build: from a factor on the step size to a sampler.
       start: from the number of a chain to where it starts.
       problem: what is sampled, if it is one of ours.
-      data: a pytree of arrays with one leading axis, as stored.
+      data: a pytree of arrays with one leading axis, as stored; None without data.
       collection: which steps are kept.
       batch_size: rows a step sees.
       seed: of everything random.

@@ -13,6 +13,7 @@ from pxsgmcmc.chain.runner import Record
 from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.errors import ChainWarning
 from pxsgmcmc.expansion.position import collapse
+from pxsgmcmc.posterior import factor_warnings
 from pxsgmcmc.problem import check_no_state
 from pxsgmcmc.progress import Progress
 from pxsgmcmc.run import Run
@@ -34,6 +35,9 @@ def run_sampling(
             warnings.warn(warning, ChainWarning, stacklevel=3)
     data, on_host = place_data(sampling.data, execution.keep_data)
     prepared = Prepared(sampling, positions, data, on_host)
+    potential = getattr(prepared.sampler.facts, "potential", None)
+    for warning in factor_warnings(potential, positions[0]):
+        warnings.warn(warning, ChainWarning, stacklevel=4)
     if out is not None and len(positions) > 1:
         create_chains(out, len(positions))
     groups = [list(range(len(positions)))]

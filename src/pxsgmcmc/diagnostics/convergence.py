@@ -133,6 +133,9 @@ def to_datatree(
     energy: Real[np.ndarray, "chains draws"] | None = None,
     log_likelihood: Real[np.ndarray, "chains draws data"] | None = None,
     predictions: Real[np.ndarray, "chains draws data classes"] | None = None,
+    acceptance: Real[np.ndarray, "chains draws"] | None = None,
+    posterior_predictive: Real[np.ndarray, "chains draws data ..."] | None = None,
+    observed: Real[np.ndarray, "data ..."] | None = None,
 ) -> DataTree:
     """Draws as an ArviZ DataTree, for ArviZ's own plots and summaries.
 
@@ -141,6 +144,10 @@ def to_datatree(
       energy: (chains, draws), kept as `sample_stats`.
       log_likelihood: (chains, draws, data) of the labels.
       predictions: (chains, draws, data, classes) probabilities.
+      acceptance: (chains, draws), kept as `sample_stats`.
+      posterior_predictive: (chains, draws, data, ...) labels or targets drawn from what is
+        predicted.
+      observed: (data, ...) the labels or targets themselves.
 
     Example:
       >>> tree = to_datatree({"bias": np.zeros((2, 5, 3))}, energy=np.zeros((2, 5)))
@@ -150,16 +157,21 @@ def to_datatree(
     from_dict = _import("arviz_base").from_dict
     given = {
         "posterior": dict(posterior),
-        "sample_stats": {"energy": energy},
+        "sample_stats": {"energy": energy, "acceptance_rate": acceptance},
         "log_likelihood": {"y": log_likelihood},
+        "posterior_predictive": {"y": posterior_predictive},
         "predictions": {"p": predictions},
     }
     groups = {
-        # A slash would make the name a path in a DataTree.
-        group: {name.replace("/", "."): np.asarray(values) for name, values in arrays.items()}
+        group: {
+            # A slash would make the name a path in a DataTree.
+            name.replace("/", "."): np.asarray(values)
+            for name, values in arrays.items()
+            if values is not None
+        }
         for group, arrays in given.items()
-        if any(values is not None for values in arrays.values())
     }
+    groups = {group: arrays for group, arrays in groups.items() if arrays}
     if "posterior" not in groups:
         raise UserError("`posterior` must hold at least one named array, got none.")
     shapes = {
@@ -171,7 +183,15 @@ def to_datatree(
         raise UserError(
             f"Every array must begin with the same axes (chains, draws), got shapes {shapes}."
         )
-    return from_dict(groups, pred_dims={"p": ["data", "class"]})
+    if observed is not None:
+        groups["observed_data"] = {"y": np.asarray(observed)}
+    axes = 1 if observed is None else np.ndim(observed)
+    more = [f"target_dim_{i}" for i in range(axes - 1)]
+    return from_dict(
+        groups,
+        dims=None if "y" in groups["posterior"] else {"y": ["data", *more]},
+        pred_dims={"p": ["data", "class"]},
+    )
 
 
 def _check_chains(name: str, values: Any) -> np.ndarray:

@@ -25,7 +25,7 @@ from pxsgmcmc.progress import Progress, Show, progress_for
 from pxsgmcmc.results import Diagnostics, Skipped, to_number
 from pxsgmcmc.run import DIAGNOSTICS, Run
 from pxsgmcmc.run.health import evidence_on
-from pxsgmcmc.tree import to_arrays
+from pxsgmcmc.tree import ROOT, to_arrays
 from pxsgmcmc.types import Tree
 
 
@@ -98,7 +98,7 @@ def _spectra(run: Run, problem: Problem, tell: Tell) -> results.Spectra | Skippe
     def kernels() -> Iterator[dict[str, np.ndarray]]:
         for number, params in enumerate(_chain_after_chain(run), start=1):
             arrays = to_arrays(params)
-            yield {layer: arrays[name] for layer, name in parameters.items()}
+            yield {layer: arrays[name or ROOT] for layer, name in parameters.items()}
             tell("singular values", number, len(run))
 
     found = diagnostics.track_spectra(

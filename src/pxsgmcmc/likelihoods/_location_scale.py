@@ -144,6 +144,13 @@ class LocationScale:
         """Locations."""
         return np.split(np.asarray(distributions, np.float64), 2, axis=-1)[0]
 
+    def simulate(self, distribution: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Targets drawn from the distribution, (rows, targets)."""
+        location, log_scale = np.split(np.asarray(distribution, np.float64), 2, axis=-1)
+        shape, v = location.shape, self.freedom
+        noise = rng.standard_normal(shape) if v is None else rng.standard_t(v, shape)
+        return location + np.exp(log_scale) * noise
+
     def error(self, distribution: np.ndarray, y: np.ndarray) -> float:
         """Root of the mean squared error."""
         location = np.split(np.asarray(distribution, np.float64), 2, axis=-1)[0]

@@ -134,6 +134,10 @@ class Categorical:
         """Probabilities."""
         return np.exp(log_softmax(np.asarray(distributions, np.float64)))
 
+    def simulate(self, distribution: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Labels drawn from the distribution, (rows,): the largest of logits with Gumbel noise."""
+        return (distribution + rng.gumbel(size=distribution.shape)).argmax(axis=-1)
+
     def error(self, distribution: np.ndarray, y: np.ndarray) -> float:
         """Share of wrong answers."""
         return float(np.mean(distribution.argmax(axis=-1) != y))

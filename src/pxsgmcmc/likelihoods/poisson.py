@@ -96,6 +96,10 @@ class Poisson:
         """Rates."""
         return np.exp(np.asarray(distributions, np.float64))
 
+    def simulate(self, distribution: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Counts drawn from the distribution, (rows, targets)."""
+        return rng.poisson(np.exp(np.asarray(distribution, np.float64))).astype(np.float64)
+
     def error(self, distribution: np.ndarray, y: np.ndarray) -> float:
         """Root of the mean squared error of the rate."""
         rate = np.exp(np.asarray(distribution, np.float64))

@@ -13,9 +13,12 @@ _WORST_FIRST = ("diverged", "interrupted", "running", "done")
 def by_chain(run: Any, field: str) -> np.ndarray:
     """One number of each draw from its line of the index, (chains, draws).
 
-    Cut to the shortest chain, so that rows have one length.
+    Cut to the shortest chain, so that rows have one length; NaN where the line does not say it.
     """
-    rows = [[getattr(draw, field) for draw in run.index(chain)] for chain in range(run.chains)]
+    rows = [
+        [getattr(draw, field, draw.facts.get(field)) for draw in run.index(chain)]
+        for chain in range(run.chains)
+    ]
     shortest = min(map(len, rows))
     return np.array([row[:shortest] for row in rows], float)
 

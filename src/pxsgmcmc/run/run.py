@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
-import numpy as np
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.predict import StoredDraw, predict
@@ -15,21 +14,20 @@ from pxsgmcmc.predict.output_cache import digest_of
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Progress, Show, progress_for
 from pxsgmcmc.results import Diagnostics, Results, Verdict
+from pxsgmcmc.run.arrays import RunArrays
 from pxsgmcmc.run.artifacts import Artifacts
 from pxsgmcmc.run.health import verdict_on
-from pxsgmcmc.run.journals import by_chain, log_of, saved_states, worst_status
+from pxsgmcmc.run.journals import log_of, saved_states, worst_status
 from pxsgmcmc.run.places import NoSuchDraw, Place, after_first, chosen, in_turns, one_of
 from pxsgmcmc.run.showing import html_of, summary_of
 from pxsgmcmc.tree import from_arrays, nested
 from pxsgmcmc.types import Sampler, Tree
 
 if TYPE_CHECKING:
-    from xarray import DataTree
-
     from pxsgmcmc.evaluate.options import DiagnoseOptions, EvaluateOptions
 
 
-class Run:
+class Run(RunArrays):
     """Draws, collapsed to the model's own parameters: `run[0]` is the first, `run[10:]` a part.
 
     Draws of several chains come in turns: the first of each chain, then the second of each. Draws
@@ -162,16 +160,6 @@ class Run:
         return [record.draws[place.number - 1] for place in self._places if place.chain == chain]
 
     @property
-    def energies(self) -> np.ndarray:
-        """The energy reported at each draw, (chains, draws), cut to the shortest chain."""
-        return by_chain(self, "energy")
-
-    @property
-    def steps(self) -> np.ndarray:
-        """The steps taken at each draw, (chains, draws), cut to the shortest chain."""
-        return by_chain(self, "step").astype(int)
-
-    @property
     def log(self) -> list[dict[str, Any]]:
         """The lines of the log: step, energy, step size, temperatures by group, speed, chain."""
         return log_of(self._records)
@@ -260,12 +248,6 @@ class Run:
         from pxsgmcmc.evaluate.report import report_on
 
         return report_on(self, path, title)
-
-    def to_arviz(self, names: str = "*", rows: int = 50) -> "DataTree":
-        """As an ArviZ DataTree; see `pxsgmcmc.evaluate.datatree`."""
-        from pxsgmcmc.evaluate.datatree import run_to_datatree
-
-        return run_to_datatree(self, names, rows)
 
     def need_problem(self, what: str) -> Problem:
         """The problem, or a sentence on how to say which it is."""

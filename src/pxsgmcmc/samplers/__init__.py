@@ -1,5 +1,6 @@
 """Samplers, one equation a file: each builder returns a `Sampler(init, step)`."""
 
+from pxsgmcmc.samplers.adaptation import adaptation
 from pxsgmcmc.samplers.as_optax import as_optax
 from pxsgmcmc.samplers.ggmc import ggmc
 from pxsgmcmc.samplers.hmc import hmc
@@ -10,4 +11,15 @@ from pxsgmcmc.samplers.sgld import sgld
 from pxsgmcmc.samplers.sgnht import sgnht
 from pxsgmcmc.samplers.sgrhmc import sgrhmc
 
-__all__ = ["as_optax", "ggmc", "hmc", "psgld", "sgd", "sghmc", "sgld", "sgnht", "sgrhmc"]
+__all__ = [
+    "adaptation",
+    "as_optax",
+    "ggmc",
+    "hmc",
+    "psgld",
+    "sgd",
+    "sghmc",
+    "sgld",
+    "sgnht",
+    "sgrhmc",
+]
