@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "run": RUNS - {"run"},
     "chain": RUNS | {"memory", "samplers"},
     "report": {"errors", "health", "metrics", "results"},
+    "export": RUNS,
     "evaluate": RUNS | {"chain", "report"},
     "config": CONFIG,
     "jobs": CONFIG | {"config"},
@@ -44,7 +45,7 @@ MAY_IMPORT = {
 ANYTHING = {"cli", "__init__", "__main__"}  # they connect the rooms
 # The methods of `Run` hand it to the room above, and a configuration that says "auto" or "map" asks
 # the room above for numbers; it is imported when that happens.
-DOORS = {"run": {"evaluate"}, "config": {"tuning"}}
+DOORS = {"run": {"evaluate", "export"}, "config": {"tuning"}}
 
 
 def room_of(path: Path) -> str:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pxsgmcmc import data, diagnostics, likelihoods, metrics, models, priors, samplers
-    from pxsgmcmc.chain import Execution, sample
+    from pxsgmcmc.chain import Event, Execution, sample
     from pxsgmcmc.config.opening import open_any as open
     from pxsgmcmc.errors import ChainWarning, CorruptRun, Diverged, Interrupted, UserError
     from pxsgmcmc.expansion import Expanded, Rule, collapse, expand, groups, plan
+    from pxsgmcmc.export import FrozenPredictor
     from pxsgmcmc.posterior import freeze_factors, potential
     from pxsgmcmc.problem import Problem
     from pxsgmcmc.run import Run
@@ -29,9 +30,10 @@ __version__ = "0.1.0"
 
 _NAMESPACES = ("data", "diagnostics", "likelihoods", "metrics", "models", "priors", "samplers")
 _HOME = {
-    "chain": "Execution sample",
+    "chain": "Event Execution sample",
     "errors": "ChainWarning CorruptRun Diverged Interrupted UserError",
     "expansion": "Expanded Rule collapse expand groups plan",
+    "export": "FrozenPredictor",
     "posterior": "freeze_factors potential",
     "problem": "Problem",
     "run": "Run",
@@ -47,10 +49,11 @@ _ROOM_OF = {name: room for room, names in _HOME.items() for name in names.split(
 
 __all__ = [  # noqa: RUF022 - grouped by room, as above
     "data", "diagnostics", "likelihoods", "metrics", "models", "priors", "samplers",
-    "Execution", "sample",
+    "Event", "Execution", "sample",
     "open",
     "ChainWarning", "CorruptRun", "Diverged", "Interrupted", "UserError",
     "Expanded", "Rule", "collapse", "expand", "groups", "plan",
+    "FrozenPredictor",
     "freeze_factors", "potential",
     "Problem",
     "Run",

@@ -1,6 +1,7 @@
 """Chains: steps in chunks, draws kept, divergence noticed, interruption survived."""
 
+from pxsgmcmc.chain.callbacks import Event
 from pxsgmcmc.chain.execution import Execution
 from pxsgmcmc.chain.sample import sample
 
-__all__ = ["Execution", "sample"]
+__all__ = ["Event", "Execution", "sample"]

@@ -13,6 +13,7 @@ import numpy as np
 
 from pxsgmcmc.data.check import check_labels
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.likelihoods._jax_averages import class_averages
 from pxsgmcmc.metrics import log_softmax, uncertainty
 from pxsgmcmc.metrics._classification_sums import ClassificationSums, classification_sums
 from pxsgmcmc.metrics._windows import Windows
@@ -115,6 +116,11 @@ class Categorical:
     def collector(self, rows: int) -> "ProbabilitySums":
         """Running sums: memory does not grow with the draws."""
         return ProbabilitySums(rows)
+
+    def average(self, distributions: Array, levels: tuple[float, ...]) -> dict[str, Array]:
+        """Probabilities, entropy and its two parts."""
+        del levels  # numbers have quantiles, classes have none
+        return class_averages(distributions)
 
     def sums(self, distributions: np.ndarray, y: np.ndarray) -> ClassificationSums:
         """All of `pxsgmcmc.metrics.METRICS`."""

@@ -105,6 +105,11 @@ class Custom:
         """Keeps every draw's outputs."""
         return MixtureCollector(rows, _predicted)
 
+    def average(self, distributions: Array, levels: tuple[float, ...]) -> dict[str, Array]:
+        """Mean and standard deviation of the outputs between draws."""
+        del levels
+        return {"mean": jnp.mean(distributions, axis=0), "std": jnp.std(distributions, axis=0)}
+
     def _log_densities(self, distributions: np.ndarray, y: np.ndarray) -> np.ndarray:
         """(draws, rows)."""
         each = jax.jit(self.log_prob)
