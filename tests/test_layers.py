@@ -6,7 +6,7 @@ from pathlib import Path
 SRC = Path(__file__).parents[1] / "src" / "pxsgmcmc"
 
 # Each room and the rooms it may import (besides itself), as in the design.
-WORDS = {"types", "errors", "tree", "rng", "schedules", "progress"}
+WORDS = {"types", "errors", "tree", "rng", "schedules", "notebook", "progress"}
 TARGET = WORDS | {"expansion", "likelihoods", "priors", "problem", "posterior"}
 JUDGED = {"results", "health", "metrics", "diagnostics"}
 RUNS = TARGET | JUDGED | {"data", "store", "predict", "run"}
@@ -14,7 +14,8 @@ CONFIG = RUNS | {"memory", "samplers", "chain", "report", "evaluate", "models"}
 MAY_IMPORT = {
     "errors": set(),
     "memory": set(),
-    "progress": set(),
+    "notebook": set(),
+    "progress": {"notebook"},
     "results": set(),
     "types": set(),
     "health": {"results"},

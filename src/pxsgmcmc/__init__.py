@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pxsgmcmc.chain import Event, Execution, sample
     from pxsgmcmc.config.opening import open_any as open
     from pxsgmcmc.errors import ChainWarning, CorruptRun, Diverged, Interrupted, UserError
+    from pxsgmcmc.evaluate.learning_coefficient import local_learning_coefficient
     from pxsgmcmc.expansion import Expanded, Rule, collapse, expand, groups, plan
     from pxsgmcmc.export import FrozenPredictor
     from pxsgmcmc.posterior import freeze_factors, potential
@@ -32,6 +33,7 @@ _NAMESPACES = ("data", "diagnostics", "likelihoods", "metrics", "models", "prior
 _HOME = {
     "chain": "Event Execution sample",
     "errors": "ChainWarning CorruptRun Diverged Interrupted UserError",
+    "evaluate.learning_coefficient": "local_learning_coefficient",
     "expansion": "Expanded Rule collapse expand groups plan",
     "export": "FrozenPredictor",
     "posterior": "freeze_factors potential",
@@ -52,6 +54,7 @@ __all__ = [  # noqa: RUF022 - grouped by room, as above
     "Event", "Execution", "sample",
     "open",
     "ChainWarning", "CorruptRun", "Diverged", "Interrupted", "UserError",
+    "local_learning_coefficient",
     "Expanded", "Rule", "collapse", "expand", "groups", "plan",
     "FrozenPredictor",
     "freeze_factors", "potential",

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pxsgmcmc import notebook
 from pxsgmcmc.data.check import check_labels
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.likelihoods._jax_averages import class_averages
@@ -55,6 +56,19 @@ class ClassPrediction(NamedTuple):
             f"ClassPrediction({rows} rows, {classes} classes, {self.draws} draws; mean entropy "
             f"{self.entropy.mean():.3g} nats, {self.epistemic.mean():.3g} of it epistemic)"
         )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the most probable class of the first rows."""
+        rows, classes = self.probabilities.shape
+        head = ("row", "class", "probability", "entropy", "epistemic")
+        cells = [
+            (str(i), str(p.argmax()), f"{p.max():.3f}", f"{h:.3f}", f"{e:.3f}")
+            for i, (p, h, e) in enumerate(
+                zip(self.probabilities[:5], self.entropy, self.epistemic, strict=False)
+            )
+        ]
+        text = f"{rows} rows, {classes} classes, {self.draws} draws"
+        return notebook.table("ClassPrediction", text, head, cells, "..." if rows > 5 else "")
 
 
 @dataclass(frozen=True)
