@@ -59,7 +59,7 @@ def test_a_run_whose_process_is_gone_is_said_to_have_stopped(place):
         log(run, [10])
         run.update("running")
     said = call("watch", str(place))
-    assert "stopped: go on with `pxsgmcmc resume" in said.out
+    assert "stopped (resume goes on)" in said.out
 
 
 def test_several_chains_are_shown_even_before_all_have_begun(place):

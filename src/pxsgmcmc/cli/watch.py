@@ -9,10 +9,11 @@ from typing import Annotated, Any, NamedTuple
 import tyro
 
 from pxsgmcmc.cli.opened import Directory
+from pxsgmcmc.cli.run_facts import status
 from pxsgmcmc.cli.sparklines import sparkline
 from pxsgmcmc.errors import check_number, printable
 from pxsgmcmc.progress import clock
-from pxsgmcmc.store import lock, open_run
+from pxsgmcmc.store import open_run
 from pxsgmcmc.store.chains import is_several, not_begun, read_chains
 from pxsgmcmc.store.layout import chain_folder
 
@@ -87,15 +88,8 @@ def look(folder: Path) -> list[Glimpse]:
 
 def _glimpse(place: Path) -> Glimpse:
     run = open_run(place)
-    log = list(run.read_log())[-_KEPT:]
-    at_work = run.status == "running" and lock.writer(place)
-    if at_work:
-        return Glimpse(str(place), "running", False, log)
-    if run.status == "done":
-        return Glimpse(str(place), "done", True, log)
-    remedy = f"go on with `pxsgmcmc resume {place}`"
-    state = "stopped" if run.status in ("running", "interrupted") else run.status
-    return Glimpse(str(place), f"{state}: {remedy}" if state == "stopped" else state, True, log)
+    state = status([run])
+    return Glimpse(str(place), state, state != "running", list(run.read_log())[-_KEPT:])
 
 
 def _lines(glimpses: list[Glimpse]) -> list[str]:
