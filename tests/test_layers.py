@@ -6,7 +6,7 @@ from pathlib import Path
 SRC = Path(__file__).parents[1] / "src" / "pxsgmcmc"
 
 # Each room and the rooms it may import (besides itself), as in the design.
-WORDS = {"types", "errors", "tree", "rng", "schedules", "progress"}
+WORDS = {"types", "errors", "tree", "rng", "schedules", "notebook", "progress"}
 TARGET = WORDS | {"expansion", "likelihoods", "priors", "problem", "posterior"}
 JUDGED = {"results", "health", "metrics", "diagnostics"}
 RUNS = TARGET | JUDGED | {"data", "store", "predict", "run"}
@@ -14,7 +14,8 @@ CONFIG = RUNS | {"memory", "samplers", "chain", "report", "evaluate", "models"}
 MAY_IMPORT = {
     "errors": set(),
     "memory": set(),
-    "progress": set(),
+    "notebook": set(),
+    "progress": {"notebook"},
     "results": set(),
     "types": set(),
     "health": {"results"},
@@ -37,6 +38,7 @@ MAY_IMPORT = {
     "run": RUNS - {"run"},
     "chain": RUNS | {"memory", "samplers"},
     "report": {"errors", "health", "metrics", "results"},
+    "export": RUNS,
     "evaluate": RUNS | {"chain", "report"},
     "config": CONFIG,
     "jobs": CONFIG | {"config"},
@@ -45,7 +47,7 @@ MAY_IMPORT = {
 ANYTHING = {"cli", "__init__", "__main__"}  # they connect the rooms
 # The methods of `Run` hand it to the room above, and a configuration that says "auto" or "map" asks
 # the room above for numbers; it is imported when that happens.
-DOORS = {"run": {"evaluate"}, "config": {"tuning"}}
+DOORS = {"run": {"evaluate", "export"}, "config": {"tuning"}}
 
 
 def room_of(path: Path) -> str:

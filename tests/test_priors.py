@@ -1,6 +1,7 @@
 """Priors on the base and on the factors, against SciPy's normal density."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
@@ -147,3 +148,16 @@ def test_half_precision_positions_are_summed_in_float32():
         assert half.prior.dtype == np.float32
         for part in ("prior", "factor_prior"):  # sums of squares and a few constants
             assert_close(getattr(half, part), getattr(single, part), terms=size(position))
+
+
+def test_a_normal_around_weights_is_a_normal_of_the_difference():
+    weights = {"w": jnp.arange(3.0), "b": jnp.ones(2)}
+    tree = {"w": jnp.arange(3.0) + 0.5, "b": jnp.zeros(2)}
+    prior = px.priors.normal(0.25, at=weights)
+    assert prior.name == "normal(0.25, at=...)"
+    expected = (3 * 0.25 + 2 * 1.0) / (2 * 0.25)
+    assert float(prior.energy(tree)) == pytest.approx(expected, rel=1e-6)
+    assert float(prior.energy(weights)) == 0.0
+    assert float(prior.energy(tree, weights)) == pytest.approx(expected, rel=1e-6)
+    with pytest.raises(px.UserError, match="`at` must have the structure and shapes"):
+        prior.energy({"w": jnp.ones(3), "b": jnp.ones(3)})

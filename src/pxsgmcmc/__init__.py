@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pxsgmcmc import data, diagnostics, likelihoods, metrics, models, priors, samplers
-    from pxsgmcmc.chain import Execution, from_arrays, sample
+    from pxsgmcmc.chain import Event, Execution, from_arrays, sample
     from pxsgmcmc.config.opening import open_any as open
     from pxsgmcmc.density import from_log_density
     from pxsgmcmc.errors import ChainWarning, CorruptRun, Diverged, Interrupted, UserError
+    from pxsgmcmc.evaluate.learning_coefficient import local_learning_coefficient
     from pxsgmcmc.expansion import Expanded, Rule, collapse, expand, groups, plan
+    from pxsgmcmc.export import FrozenPredictor
     from pxsgmcmc.posterior import freeze_factors, potential
     from pxsgmcmc.problem import Problem
     from pxsgmcmc.run import Run
@@ -42,10 +44,12 @@ __version__ = "0.1.0"
 
 _NAMESPACES = ("data", "diagnostics", "likelihoods", "metrics", "models", "priors", "samplers")
 _HOME = {
-    "chain": "Execution from_arrays sample",
+    "chain": "Event Execution from_arrays sample",
     "density": "from_log_density",
     "errors": "ChainWarning CorruptRun Diverged Interrupted UserError",
+    "evaluate.learning_coefficient": "local_learning_coefficient",
     "expansion": "Expanded Rule collapse expand groups plan",
+    "export": "FrozenPredictor",
     "posterior": "freeze_factors potential",
     "problem": "Problem",
     "run": "Run",
@@ -62,11 +66,13 @@ _ROOM_OF = {name: room for room, names in _HOME.items() for name in names.split(
 
 __all__ = [  # noqa: RUF022 - grouped by room, as above
     "data", "diagnostics", "likelihoods", "metrics", "models", "priors", "samplers",
-    "Execution", "from_arrays", "sample",
+    "Event", "Execution", "from_arrays", "sample",
     "from_log_density",
     "open",
     "ChainWarning", "CorruptRun", "Diverged", "Interrupted", "UserError",
+    "local_learning_coefficient",
     "Expanded", "Rule", "collapse", "expand", "groups", "plan",
+    "FrozenPredictor",
     "freeze_factors", "potential",
     "Problem",
     "Run",

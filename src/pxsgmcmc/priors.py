@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import UserError, check_number, one_line
-from pxsgmcmc.expansion.factors import LowRank
+from pxsgmcmc.expansion.factors import less_identity
 from pxsgmcmc.tree import broadcast_prefix, check_prefix, paths, widen
 from pxsgmcmc.types import Array, Tree
 
@@ -33,20 +33,21 @@ class Prior(Protocol):
         ...
 
 
-def normal(variance: Tree, *, at: Literal["zero", "identity"] = "zero") -> "Normal":
-    """Independent normals around zero.
+def normal(variance: Tree, *, at: Literal["zero", "identity"] | Tree = "zero") -> "Normal":
+    """Independent normals around zero, or around given weights.
 
     Args:
       variance: a number, or a tree prefix of what it stands on (see `px.by_path` for patterns).
-      at: "zero", or "identity" for factors that should stay near it.
+      at: "zero", "identity" for factors that should stay near it, or weights of the shapes of what
+        it stands on, such as trained ones: a posterior around them.
 
     Example:
       >>> float(normal(0.5).energy({"w": jnp.ones(3)}))  # 3 / (2 * 0.5)
       3.0
     """
     check_prefix("variance", variance, above=True)
-    if at not in ("zero", "identity"):
-        raise UserError(f"`at` must be 'zero' or 'identity', got {at!r}.")
+    if isinstance(at, str) and at not in ("zero", "identity"):
+        raise UserError(f"`at` must be 'zero', 'identity' or a tree of weights, got {at!r}.")
     return Normal(variance, at)
 
 
@@ -145,20 +146,19 @@ class Normal:
     """Made by `normal`."""
 
     variance: Tree
-    at: Literal["zero", "identity"]
+    at: Literal["zero", "identity"] | Tree
 
     @property
     def name(self) -> str:
         """As one would type it."""
-        where = "" if self.at == "zero" else ", at='identity'"
+        at = self.at if isinstance(self.at, str) else "weights"
+        where = {"zero": "", "identity": ", at='identity'", "weights": ", at=..."}[at]
         return f"normal({_spelt(self.variance)}{where})"
 
     def energy(self, tree: Tree, old: Tree | None = None) -> Array:
         """Sum of x^2 / (2 variance), less that of `old` if given."""
-        if self.at == "identity":
-            tree = _less_identity(tree)
-            old = None if old is None else _less_identity(old)
-        return _quadratic(tree, self.variance, old)
+        olds = None if old is None else _less(old, self.at)
+        return _quadratic(_less(tree, self.at), self.variance, olds)
 
 
 @dataclass(frozen=True)
@@ -289,10 +289,9 @@ def _end_to_end(leaves: list[Array]) -> Array:
     return jnp.concatenate([jax.lax.reshape(widen(leaf), (leaf.size,)) for leaf in leaves])
 
 
-def _less_identity(factors: Tree) -> Tree:
-    def less(factor: Any) -> Any:
-        if isinstance(factor, LowRank):
-            return factor._replace(diagonal=factor.diagonal - jnp.ones_like(factor.diagonal))
-        return factor - jnp.eye(factor.shape[0], dtype=factor.dtype)
-
-    return jax.tree.map(less, factors, is_leaf=lambda node: isinstance(node, LowRank))
+def _less(tree: Tree, at: Any) -> Tree:
+    if isinstance(at, str):
+        return less_identity(tree) if at == "identity" else tree
+    if jax.tree.map(jnp.shape, tree) != jax.tree.map(jnp.shape, at):
+        raise UserError("`at` must have the structure and shapes of what the prior stands on.")
+    return jax.tree.map(lambda x, w: widen(x) - jnp.asarray(w, widen(x).dtype), tree, at)

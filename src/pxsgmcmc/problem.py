@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pxsgmcmc import notebook
 from pxsgmcmc.data.check import check_inputs, check_pair, scale_warnings
 from pxsgmcmc.errors import UserError, one_line
 from pxsgmcmc.likelihoods.likelihood import Likelihood
@@ -239,9 +240,14 @@ class Problem:
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        from html import escape
-
-        return f"<p><b>Problem</b> {escape(repr(self).removeprefix('Problem: '))}</p>"
+        splits = {"validation": self.validation, "test": self.test, **self.shifts}
+        splits |= self.out_of_distribution
+        rows = {name: f"{len(split.x)} rows" for name, split in splits.items() if split is not None}
+        text = repr(self).removeprefix("Problem: ").partition(", ")[0]
+        train = f"{len(self.train.x)} rows of {self.train.x.dtype}{list(self.train.x.shape[1:])}"
+        shown = ", ".join(self.names[:12]) + ", ..." * (len(self.names) > 12)
+        named = {"network": self.model, "targets": f"{self.targets}: {shown}", "train": train}
+        return notebook.facts("Problem", text, named | rows)
 
 
 def _count_targets(likelihood: Likelihood, y: np.ndarray) -> int:

@@ -8,6 +8,8 @@ import time
 from contextlib import suppress
 from typing import Any, Literal, Protocol, TextIO
 
+from pxsgmcmc import notebook
+
 
 class Progress(Protocol):
     """Something long, told about as it goes."""
@@ -125,15 +127,21 @@ class Notebook:
         from IPython.display import display  # pyright: ignore[reportMissingImports]
 
         self.label, self._clock, self._last = label, _Clock(), 0.0
-        self._line: Any = display({"text/plain": f"{label}: starting"}, raw=True, display_id=True)
+        self._line: Any = display(self._shown(0.0, "starting"), raw=True, display_id=True)
 
     def tell(self, share: float, text: str, seconds_left: float | None = None) -> None:
         """Write the line anew, a few times a second."""
         now = time.monotonic()
         if share >= 1.0 or now - self._last >= 0.3:
             self._last = now
-            words = f"{self.label}: {share:.0%}, {text}{self._clock.left(share, seconds_left)}"
-            self._line.update({"text/plain": words}, raw=True)
+            words = text + self._clock.left(share, seconds_left)
+            self._line.update(self._shown(share, words), raw=True)
+
+    def _shown(self, share: float, text: str) -> dict[str, str]:
+        return {
+            "text/plain": f"{self.label}: {share:.0%}, {text}",
+            "text/html": notebook.bar(self.label, share, text),
+        }
 
     def say(self, sentence: str) -> None:
         """The sentence below."""

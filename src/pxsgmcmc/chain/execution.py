@@ -1,7 +1,9 @@
 """How steps are run and how often the chain is looked at."""
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from pxsgmcmc.chain.callbacks import Callback, check_callbacks
 from pxsgmcmc.chain.executors import Executor
 from pxsgmcmc.errors import UserError, check_number
 
@@ -18,6 +20,8 @@ class Execution(NamedTuple):
       retries: how often.
       keep_data: on the "device", or on the "host" when they do not fit there.
       on_signal: "raise" after saving, or "return" what there is.
+      callbacks: functions of a `px.Event`, told every chunk and every draw; what they raise is said
+        once and never stops the chain.
       accept_changes: go on with a run although what decides its draws is not as it began; that is
         written into its manifest.
     """
@@ -30,11 +34,13 @@ class Execution(NamedTuple):
     keep_data: Literal["auto", "device", "host"] = "auto"
     on_signal: Literal["raise", "return"] = "raise"
     accept_changes: bool = False
+    callbacks: Sequence[Callback] = ()
 
     def checked(self) -> "Execution":
         """These settings, if they make sense."""
         check_number("chunk_seconds", self.chunk_seconds, above=0.0)
         check_number("checkpoint_seconds", self.checkpoint_seconds, at_least=0.0)
+        check_callbacks(self.callbacks)
         choices = {
             "executor": ("auto", "loop", "scan"),
             "on_divergence": ("stop", "retry"),

@@ -39,6 +39,7 @@ COMMANDS = {
     "run": Command("run:run", "run a configuration: sample, keep draws, survive", True),
     "resume": Command("run:resume", "go on with a run that was stopped"),
     "show": Command("show:show", "what a run is, how far, and whether it is well"),
+    "watch": Command("watch:watch", "follow a run from another terminal"),
     "list": Command("listing:list_runs", "the runs under a folder"),
     "verify": Command("show:verify", "check every file of a run against its hash"),
     "predict": Command("predict:predict_file", "probabilities and uncertainty for new inputs"),
@@ -46,6 +47,7 @@ COMMANDS = {
     "diagnose": Command("diagnose:diagnose_run", "does it move, has it settled, is it warm enough"),
     "compare": Command("compare:compare_runs", "evaluated runs side by side, over seeds"),
     "report": Command("report:report", "an HTML page on a run, or on several side by side"),
+    "export": Command("export:export", "what it predicts as one file, for JAX alone or ONNX"),
     "config check": Command("configs:check", "read a configuration and say what is wrong", True),
     "config show": Command("configs:show", "print a bundled configuration, or list them"),
     "data list": Command("data:list_sets", "the data sets that are known"),
@@ -53,16 +55,10 @@ COMMANDS = {
     "data check": Command("data:check", "check a data set against its hashes"),
     "data corrupt": Command("corrupt:corrupt_set", "write the 19 corruptions of an image set"),
 }
-COMPILING = {
-    "demo",
-    "pilot",
-    "tune",
-    "run",
-    "resume",
-    "predict",
-    "evaluate",
-    "diagnose",
-}  # with JAX
+COMPILING = {  # with JAX
+    *("demo", "pilot", "tune", "run", "resume"),
+    *("predict", "evaluate", "diagnose", "export"),
+}
 HELP = {"-h", "--help"}
 
 

@@ -21,6 +21,11 @@ from pxsgmcmc.diagnostics.landscape import (
     plane_grid,
     survey,
 )
+from pxsgmcmc.diagnostics.learning_coefficient import (
+    LearningCoefficient,
+    learning_coefficient,
+    reduced_rank_coefficient,
+)
 from pxsgmcmc.diagnostics.spectra import (
     Spectra,
     condition_number,
@@ -41,6 +46,7 @@ __all__ = [
     "Convergence",
     "ConvergenceSummary",
     "Distances",
+    "LearningCoefficient",
     "Plane",
     "Segment",
     "Spectra",
@@ -55,10 +61,12 @@ __all__ = [
     "distances",
     "function_space_convergence",
     "kinetic_temperature",
+    "learning_coefficient",
     "matrix_singular_values",
     "plane",
     "plane_axes",
     "plane_grid",
+    "reduced_rank_coefficient",
     "sghmc_factors",
     "summarise",
     "survey",

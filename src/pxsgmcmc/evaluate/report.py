@@ -30,31 +30,34 @@ def report_on(run: Run, path: str | Path, title: str | None = None) -> Path:
 def page_on(runs: Sequence[Run], title: str | None = None, progress: Show = False) -> str:
     """The page on these runs, compared if there are several."""
     try:
-        from pxsgmcmc.report import Reported, write_report
+        from pxsgmcmc.report import write_report
     except ModuleNotFoundError as error:
         raise UserError(
             f"A report needs the package {error.name!r}: pip install 'pxsgmcmc[report]'."
         ) from error
-    reported = []
-    for run in runs:
-        found, diagnostics = results_of(run), _kept(run, DIAGNOSTICS, Diagnostics)
-        if found is None:
-            found = run.evaluate(progress=progress)
-        if diagnostics is None and len(runs) == 1:
-            diagnostics = run.diagnose(progress=progress)
-        reported.append(
-            Reported(
-                results=found,
-                diagnostics=diagnostics,
-                logs=[list(record.read_log()) for record in run.records],
-                manifest=run.records[0].manifest,
-                config=run.records[0].config,
-                place=str(run.path) if run.path is not None else "a run in memory",
-            )
-        )
+    reported = [reported_on(run, len(runs) == 1, progress) for run in runs]
     if len(reported) == 1:
         return write_report(reported, title=title)
     return write_report(reported, compare([one.results for one in reported]), title)
+
+
+def reported_on(run: Run, diagnosed: bool, progress: Show = False) -> Any:
+    """What a report is made of: evaluated first, and diagnosed if asked for, where it was not."""
+    from pxsgmcmc.report import Reported
+
+    found, diagnostics = results_of(run), _kept(run, DIAGNOSTICS, Diagnostics)
+    if found is None:
+        found = run.evaluate(progress=progress)
+    if diagnostics is None and diagnosed:
+        diagnostics = run.diagnose(progress=progress)
+    return Reported(
+        results=found,
+        diagnostics=diagnostics,
+        logs=[list(record.read_log()) for record in run.records],
+        manifest=run.records[0].manifest,
+        config=run.records[0].config,
+        place=str(run.path) if run.path is not None else "a run in memory",
+    )
 
 
 def results_of(run: Run) -> Results | None:

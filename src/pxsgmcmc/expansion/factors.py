@@ -2,12 +2,12 @@
 
 import math
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 
-from pxsgmcmc.types import Array, Key
+from pxsgmcmc.types import Array, Key, Tree
 
 
 class LowRank(NamedTuple):
@@ -80,3 +80,14 @@ def log_abs_det(factor: Factor) -> Array:
 def _product(a: Array, b: Array) -> Array:
     # Reduced-precision units (TF32, bfloat16 passes) would round the weights at every step.
     return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST)
+
+
+def less_identity(factors: Tree) -> Tree:
+    """Factors minus the identity, of low-rank ones minus that in their diagonal."""
+
+    def less(factor: Any) -> Any:
+        if isinstance(factor, LowRank):
+            return factor._replace(diagonal=factor.diagonal - jnp.ones_like(factor.diagonal))
+        return factor - jnp.eye(factor.shape[0], dtype=factor.dtype)
+
+    return jax.tree.map(less, factors, is_leaf=lambda node: isinstance(node, LowRank))

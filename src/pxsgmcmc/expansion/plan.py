@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from pxsgmcmc import notebook
 from pxsgmcmc.expansion.position import Expanded
 from pxsgmcmc.expansion.rules import Layer
 
@@ -100,14 +101,21 @@ class Plan:
         return Expanded(base, factors, tuple(row.layer for row in self.layers))
 
     def __repr__(self) -> str:
-        """The table, also for notebooks."""
+        """The table."""
         return _table(self)
 
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        (head, *rows), remarks = _rows(self)
+        return notebook.table("Plan", "", head, rows, "; ".join(remarks))
 
-def _table(plan: Plan) -> str:
-    """A line a layer, then the totals and what is left as it is."""
-    head = ("layer", "kind", "shape", "out", "into", "parameters", "expanded", "merge cost")
-    rows: list[tuple[str, ...]] = [head]
+
+_HEAD = ("layer", "kind", "shape", "out", "into", "parameters", "expanded", "merge cost")
+
+
+def _rows(plan: Plan) -> tuple[list[tuple[str, ...]], list[str]]:
+    """A line a layer between the names of the columns and the totals, and what is left as it is."""
+    rows: list[tuple[str, ...]] = [_HEAD]
     for row in plan.layers:
         before, extra = row.base_parameters, row.out.parameters + row.into.parameters
         kind = f"{row.layer.kind} ({row.note})" if row.note else row.layer.kind
@@ -117,7 +125,18 @@ def _table(plan: Plan) -> str:
         rows.append((*cells, f"{before:,}", f"{before + extra:,}", f"{row.merge_cost:,}"))
     total = (f"{plan.base_parameters:,}", f"{plan.parameters:,}", f"{plan.merge_cost:,}")
     rows.append(("total", "", "", "", "", *total))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    remarks = [f"{plan.factor_count} factors; merge cost in multiply-adds per step"]
+    if plan.untouched:
+        remarks.append(f"as they are (no rule): {', '.join(plan.untouched)}")
+    for note, argument in (("input", "input_layer"), ("logits", "logits_layer")):
+        if plan.layers and not any(row.note == note for row in plan.layers):
+            remarks.append(f"no {note} layer recognised; name it with `{argument}`")
+    return rows, remarks
+
+
+def _table(plan: Plan) -> str:
+    rows, remarks = _rows(plan)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
     lines = []
     for row in rows:
         left = [cell.ljust(width) for cell, width in zip(row[:5], widths[:5], strict=True)]
@@ -125,10 +144,4 @@ def _table(plan: Plan) -> str:
         lines.append("  ".join(left + right).rstrip())
     lines.insert(1, "-" * max(map(len, lines)))
     lines.insert(-1, lines[1])
-    lines.append(f"{plan.factor_count} factors; merge cost in multiply-adds per step")
-    if plan.untouched:
-        lines.append(f"as they are (no rule): {', '.join(plan.untouched)}")
-    for note, argument in (("input", "input_layer"), ("logits", "logits_layer")):
-        if plan.layers and not any(row.note == note for row in plan.layers):
-            lines.append(f"no {note} layer recognised; name it with `{argument}`")
-    return "\n".join(lines)
+    return "\n".join([*lines, *remarks])

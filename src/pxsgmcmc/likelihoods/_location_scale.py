@@ -17,6 +17,7 @@ from jax.scipy.special import gammaln
 
 from pxsgmcmc.data.check import check_targets
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.likelihoods._jax_averages import location_scale_averages
 from pxsgmcmc.likelihoods._mixture_prediction import MixtureCollector, MixturePrediction
 from pxsgmcmc.metrics._regression_sums import RegressionSums, regression_sums
 from pxsgmcmc.metrics._windows import Windows
@@ -123,6 +124,11 @@ class LocationScale:
     def collector(self, rows: int) -> MixtureCollector:
         """Keeps every draw's rows: quantiles need them all."""
         return MixtureCollector(rows, lambda kept: MixturePrediction(self.mixture(kept)))
+
+    def average(self, distributions: Array, levels: tuple[float, ...]) -> dict[str, Array]:
+        """Mean, standard deviation, the two parts of the variance, quantiles."""
+        location, log_scale = jnp.split(distributions, 2, axis=2)
+        return location_scale_averages(location, jnp.exp(log_scale), self.freedom, levels)
 
     def sums(self, distributions: np.ndarray, y: np.ndarray) -> RegressionSums:
         """All of `pxsgmcmc.metrics.REGRESSION_METRICS`."""

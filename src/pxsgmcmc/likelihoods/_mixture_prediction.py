@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pxsgmcmc import notebook
 from pxsgmcmc.errors import check_number
 
 
@@ -52,6 +53,18 @@ class MixturePrediction:
             f"MixturePrediction({rows} rows, {targets} target{'s' * (targets > 1)}, {self.draws} "
             f"draws; mean standard deviation {self.std.mean():.3g})"
         )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: mean, spread and a 90 % interval of the first rows and target."""
+        rows, targets = self.mean.shape
+        first = type(self)(self.mixture.select((slice(None), slice(0, 5), slice(0, 1))))
+        low, high = first.interval(0.9)
+        head = ("row", "mean", "std", "5 %", "95 %")
+        columns = (first.mean, first.std, low, high)
+        cells = [(str(i), *(f"{column[i, 0]:.4g}" for column in columns)) for i in range(len(low))]
+        text = f"{rows} rows, {targets} target{'s' * (targets > 1)}, {self.draws} draws"
+        notes = "... " * (rows > 5) + "of the first target" * (targets > 1)
+        return notebook.table("MixturePrediction", text, head, cells, notes)
 
 
 class MixtureCollector:

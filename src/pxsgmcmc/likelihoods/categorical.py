@@ -11,8 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pxsgmcmc import notebook
 from pxsgmcmc.data.check import check_labels
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.likelihoods._jax_averages import class_averages
 from pxsgmcmc.metrics import log_softmax, uncertainty
 from pxsgmcmc.metrics._classification_sums import ClassificationSums, classification_sums
 from pxsgmcmc.metrics._windows import Windows
@@ -54,6 +56,19 @@ class ClassPrediction(NamedTuple):
             f"ClassPrediction({rows} rows, {classes} classes, {self.draws} draws; mean entropy "
             f"{self.entropy.mean():.3g} nats, {self.epistemic.mean():.3g} of it epistemic)"
         )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the most probable class of the first rows."""
+        rows, classes = self.probabilities.shape
+        head = ("row", "class", "probability", "entropy", "epistemic")
+        cells = [
+            (str(i), str(p.argmax()), f"{p.max():.3f}", f"{h:.3f}", f"{e:.3f}")
+            for i, (p, h, e) in enumerate(
+                zip(self.probabilities[:5], self.entropy, self.epistemic, strict=False)
+            )
+        ]
+        text = f"{rows} rows, {classes} classes, {self.draws} draws"
+        return notebook.table("ClassPrediction", text, head, cells, "..." if rows > 5 else "")
 
 
 @dataclass(frozen=True)
@@ -115,6 +130,11 @@ class Categorical:
     def collector(self, rows: int) -> "ProbabilitySums":
         """Running sums: memory does not grow with the draws."""
         return ProbabilitySums(rows)
+
+    def average(self, distributions: Array, levels: tuple[float, ...]) -> dict[str, Array]:
+        """Probabilities, entropy and its two parts."""
+        del levels  # numbers have quantiles, classes have none
+        return class_averages(distributions)
 
     def sums(self, distributions: np.ndarray, y: np.ndarray) -> ClassificationSums:
         """All of `pxsgmcmc.metrics.METRICS`."""

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pxsgmcmc import notebook
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.likelihoods._mixture_prediction import MixtureCollector
 from pxsgmcmc.metrics._densities import DensitySums, measure_density_windows
@@ -49,6 +50,16 @@ class OutputPrediction(NamedTuple):
     mean: np.ndarray  # (data, numbers)
     std: np.ndarray  # (data, numbers), between draws
     draws: int
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the first output of the first rows."""
+        rows, numbers = self.mean.shape
+        cells = [
+            (str(i), f"{m:.4g}", f"{s:.4g}")
+            for i, (m, s) in enumerate(zip(self.mean[:5, 0], self.std[:5, 0], strict=True))
+        ]
+        text = f"{rows} rows, {numbers} outputs, {self.draws} draws; of the first output"
+        return notebook.table("OutputPrediction", text, ("row", "mean", "std"), cells)
 
 
 @dataclass(frozen=True)
@@ -104,6 +115,11 @@ class Custom:
     def collector(self, rows: int) -> MixtureCollector:
         """Keeps every draw's outputs."""
         return MixtureCollector(rows, _predicted)
+
+    def average(self, distributions: Array, levels: tuple[float, ...]) -> dict[str, Array]:
+        """Mean and standard deviation of the outputs between draws."""
+        del levels
+        return {"mean": jnp.mean(distributions, axis=0), "std": jnp.std(distributions, axis=0)}
 
     def _log_densities(self, distributions: np.ndarray, y: np.ndarray) -> np.ndarray:
         """(draws, rows)."""

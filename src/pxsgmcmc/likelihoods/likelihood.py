@@ -97,6 +97,13 @@ class Likelihood(Protocol):
         """An empty one, for so many inputs."""
         ...
 
+    def average(self, distributions: Array, levels: tuple[float, ...]) -> dict[str, Array]:
+        """What (draws, rows, numbers) predict together, in JAX: name -> array, by row first.
+
+        The numbers that a `collector` finishes with; quantiles are those of `levels`.
+        """
+        ...
+
     def sums(self, distributions: np.ndarray, y: np.ndarray) -> Sums:
         """All metrics of (draws, rows, numbers)."""
         ...

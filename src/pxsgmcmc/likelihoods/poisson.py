@@ -10,6 +10,7 @@ from jax.scipy.special import gammaln
 
 from pxsgmcmc.data.check import check_counts
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.likelihoods._jax_averages import poisson_averages
 from pxsgmcmc.likelihoods._mixture_prediction import MixtureCollector, MixturePrediction
 from pxsgmcmc.metrics._regression_sums import RegressionSums, regression_sums
 from pxsgmcmc.metrics._windows import Windows
@@ -76,6 +77,10 @@ class Poisson:
     def collector(self, rows: int) -> MixtureCollector:
         """Keeps every draw's rows: quantiles need them all."""
         return MixtureCollector(rows, lambda kept: MixturePrediction(self.mixture(kept)))
+
+    def average(self, distributions: Array, levels: tuple[float, ...]) -> dict[str, Array]:
+        """Mean, standard deviation, the two parts of the variance, quantiles."""
+        return poisson_averages(distributions, levels)
 
     def sums(self, distributions: np.ndarray, y: np.ndarray) -> RegressionSums:
         """All of `pxsgmcmc.metrics.REGRESSION_METRICS`."""

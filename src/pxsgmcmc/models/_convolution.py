@@ -52,7 +52,7 @@ def by_xla(x: Array, kernel: Array, stride: int) -> Array:
 
 @partial(jax.jit, static_argnums=2)  # so that layers of one shape are traced once
 def _forward(x: Array, kernel: Array, stride: int) -> Array:
-    if not _on_cpu():
+    if not (_on_cpu() and _batch_is_known(x)):
         return by_xla(x, kernel, stride)
     if _rows_bytes(x, kernel, stride) <= SMALL_BYTES:
         return _product(x, kernel, stride, _zeros(x, kernel, stride))
@@ -79,6 +79,11 @@ _convolve.defvjp(_keep, _pull_back)
 
 def _on_cpu() -> bool:
     return jax.default_backend() == "cpu"
+
+
+def _batch_is_known(x: Array) -> bool:
+    """Whether blocks can be sized by it: `jax.export` traces for batches of any size at once."""
+    return isinstance(x.shape[0], int)
 
 
 def _product(x: Array, kernel: Array, stride: int, zeros: list[tuple[int, int]]) -> Array:

@@ -31,6 +31,8 @@ class Drawing(NamedTuple):
     title: str
     caption: str  # how to read it, in one sentence
     svg: str
+    name: str  # a word of letters, digits and "-"
+    axes: Axes  # in stand-in colours, see `pxsgmcmc.report.plots`
 
 
 class Curve(NamedTuple):
@@ -70,7 +72,8 @@ def finished(axes: Axes, name: str, title: str, caption: str, label: str) -> Dra
     """The panel as it goes into the page; `label` says in words what can be seen."""
     figure = axes.figure
     assert isinstance(figure, Figure)
-    return Drawing(title, caption, to_svg(figure, name, f"{title}. {label}"))
+    svg = to_svg(figure, name, f"{title}. {label}")
+    return Drawing(title, caption, svg, name, axes)
 
 
 def lines(

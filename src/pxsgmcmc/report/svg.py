@@ -18,7 +18,7 @@ from matplotlib.text import Text
 INK, MUTED, RULE, PAPER = "#a10001", "#a10002", "#a10003", "#a10004"
 SERIES = tuple(f"#a1001{i}" for i in range(8))  # colour-blind safe, in style.css
 
-_VARIABLES = {INK: "--ink", MUTED: "--muted", RULE: "--rule", PAPER: "--paper"} | {
+VARIABLES = {INK: "--ink", MUTED: "--muted", RULE: "--rule", PAPER: "--paper"} | {
     colour: f"--series-{i}" for i, colour in enumerate(SERIES)
 }
 SETTINGS: dict[Any, Any] = {
@@ -100,7 +100,7 @@ def _tidy(element: ElementTree.Element) -> None:
     if style := element.get("style"):
         kept = [part for part in style.split("; ") if not part.startswith(_INERT)]
         text = "; ".join(kept)
-        for colour, variable in _VARIABLES.items():
+        for colour, variable in VARIABLES.items():
             text = text.replace(colour, f"var({variable})")
         element.set("style", text)
     if (turn := element.get("transform", "")).startswith("rotate(-0 "):

@@ -16,6 +16,7 @@ from pxsgmcmc.progress import Progress, Show, progress_for
 from pxsgmcmc.results import Diagnostics, Results, Verdict
 from pxsgmcmc.run.arrays import RunArrays
 from pxsgmcmc.run.artifacts import Artifacts
+from pxsgmcmc.run.handed_over import HandedOver
 from pxsgmcmc.run.health import verdict_on
 from pxsgmcmc.run.journals import log_of, saved_states, worst_status
 from pxsgmcmc.run.places import NoSuchDraw, Place, after_first, chosen, in_turns, one_of
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pxsgmcmc.evaluate.options import DiagnoseOptions, EvaluateOptions
 
 
-class Run(RunArrays):
+class Run(RunArrays, HandedOver):
     """Draws, collapsed to the model's own parameters: `run[0]` is the first, `run[10:]` a part.
 
     Draws of several chains come in turns: the first of each chain, then the second of each. Draws
@@ -99,9 +100,8 @@ class Run(RunArrays):
     def skip(self, draws: int) -> "Run":
         """Without the first so many draws of each chain: burn-in, in draws."""
         places = after_first(self._places, draws)
-        view = copy(self)
-        view.__dict__.pop("verdict", None)
-        view._places, view.skipped = places, max(draws, self.skipped)
+        view = self._copied(places)
+        view.skipped = max(draws, self.skipped)
         return view
 
     def _without_artifacts(self) -> "Run":
@@ -110,10 +110,13 @@ class Run(RunArrays):
         return self
 
     def _view(self, places: Sequence[Place]) -> "Run":
+        return self._copied(places)._without_artifacts()
+
+    def _copied(self, places: Sequence[Place]) -> "Run":
         view = copy(self)
         view.__dict__.pop("verdict", None)
         view._places = list(places)
-        return view._without_artifacts()
+        return view
 
     def _load(self, place: Place) -> Tree:
         record = self._records[place.chain]
@@ -237,17 +240,6 @@ class Run(RunArrays):
         from pxsgmcmc.evaluate.diagnose import diagnose
 
         return diagnose(self, options=options, progress=progress)
-
-    def report(self, path: str | Path, *, title: str | None = None) -> Path:
-        """Write one HTML page on it, evaluating and diagnosing first what has not been.
-
-        Args:
-          path: of the file to write.
-          title: of the page.
-        """
-        from pxsgmcmc.evaluate.report import report_on
-
-        return report_on(self, path, title)
 
     def need_problem(self, what: str) -> Problem:
         """The problem, or a sentence on how to say which it is."""
