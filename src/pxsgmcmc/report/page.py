@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -20,7 +20,7 @@ from pxsgmcmc.report.regression_figures import regression_figures
 from pxsgmcmc.report.reported import Reported, Shown, by_method
 from pxsgmcmc.report.stress_figures import corruption_figures, outside_figures
 from pxsgmcmc.report.tables import Table
-from pxsgmcmc.report.verdicts import judge, warnings_of
+from pxsgmcmc.report.verdicts import Judgement, judge, warnings_of
 from pxsgmcmc.results import Comparison, Skipped
 
 _HERE = Path(__file__).parent
@@ -87,6 +87,46 @@ def write_report(
     methods = by_method(runs, comparison)
     with style():
         sections = [s for s in _sections(methods, comparison) if any(s[2:])]
+    return render(
+        title=title or summary.heading(methods),
+        lead=summary.sentences(methods),
+        verdict=judge(methods),
+        tiles=summary.tiles(runs[0]) if len(runs) == 1 else [],
+        facts=summary.facts(runs[0]) if len(runs) == 1 else {},
+        config=runs[0].config if len(runs) == 1 else "",
+        methods=methods if len(methods) > 1 else [],
+        sections=sections,
+        glossary=glossary(methods),
+    )
+
+
+def render(
+    *,
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    verdict: Judgement | None = None,
+    tiles: Sequence[Any] = (),
+    facts: Mapping[str, str] = MappingProxyType({}),
+    config: str = "",
+    methods: Sequence[Any] = (),
+    glossary: Sequence[tuple[str, str]] = (),
+    kind: str = "pxsgmcmc report",
+) -> str:
+    """A page of sections that needs nothing but itself, as HTML.
+
+    Args:
+      title: of the page.
+      lead: the sentences below it.
+      sections: with their tables and figures.
+      verdict: what stands first; none if not given.
+      tiles: large numbers beside it.
+      facts: of a single run.
+      config: of a single run.
+      methods: name and place of each, for the key of colours.
+      glossary: words and their meanings.
+      kind: the line above the title.
+    """
     environment = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,
@@ -96,15 +136,16 @@ def write_report(
     )
     environment.filters["with_code"] = with_code
     return environment.get_template("page.html").render(
-        title=plain(title or summary.heading(methods), 160),
-        lead=summary.sentences(methods),
-        verdict=judge(methods),
-        tiles=summary.tiles(runs[0]) if len(runs) == 1 else [],
-        facts=summary.facts(runs[0]) if len(runs) == 1 else {},
-        config=runs[0].config if len(runs) == 1 else "",
-        methods=methods if len(methods) > 1 else [],
+        title=plain(title, 160),
+        lead=lead,
+        verdict=verdict,
+        tiles=tiles,
+        facts=facts,
+        config=config,
+        methods=methods,
         sections=sections,
-        glossary=glossary(methods),
+        glossary=glossary,
+        kind=kind,
         css=Markup((_HERE / "style.css").read_text("utf-8")),
         safe_svg=Markup,
     )
