@@ -10,13 +10,13 @@ from tests.reproduce.made_up_records import record
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "desk" / "sghmc-0123" / "seed-0.json"
-    write_record(path, record({"test/nll": 0.25}))
+    write_record(path, record({"test/nll": 0.25, "counts/parameters": 12}))
     return path
 
 
 def test_a_record_is_read_as_it_was_written(path):
     kept = read_record(path)
-    assert kept.values == {"test/nll": 0.25} and kept.sha256
+    assert kept.values == {"test/nll": 0.25, "counts/parameters": 12.0} and kept.sha256
     write_record(path, kept)
     assert read_record(path) == kept
 

@@ -68,7 +68,9 @@ def rounded(value: Any) -> Any:
 
 def write_record(path: Path, record: Record) -> None:
     """Keep a record, whole or not at all."""
-    sealed = msgspec.structs.replace(record, sha256=_digest(record))
+    # Numbers as they will be read: a whole one among floats would have another hash.
+    plain = msgspec.json.decode(msgspec.json.encode(record), type=Record)
+    sealed = msgspec.structs.replace(plain, sha256=_digest(plain))
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, msgspec.json.format(msgspec.json.encode(sealed), indent=0) + b"\n")
