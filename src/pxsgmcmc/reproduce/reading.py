@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -15,6 +16,8 @@ from pxsgmcmc.reproduce.plan import Task
 from pxsgmcmc.reproduce.record import Record, rounded
 from pxsgmcmc.results import Diagnostics
 from pxsgmcmc.run.artifacts import Artifacts
+from pxsgmcmc.store import open_run
+from pxsgmcmc.store.layout import chain_folders
 
 DIAGNOSTICS = "eval/diagnostics.json"
 
@@ -38,6 +41,7 @@ def record_of(task: Task, scale: str, command: str, seconds: float) -> Record:
         assert data is not None, "diagnosed before"
         more_values, more_curves = diagnosed_values(msgspec.json.decode(data, type=Diagnostics))
         values, curves = values | more_values, curves | more_curves
+    values |= _acceptance(task.folder)
     verdict, subject = results.verdict, results.subject
     results_bytes = Artifacts(task.folder).read("results.json") or b""
     return Record(
@@ -55,6 +59,14 @@ def record_of(task: Task, scale: str, command: str, seconds: float) -> Record:
         seconds=round(seconds, 1),
         parts=task.parts,
     )
+
+
+def _acceptance(folder: Path) -> dict[str, float]:
+    """Mean over the draws of all chains, of samplers with a Metropolis test."""
+    places = chain_folders(folder) or [folder]
+    facts = [draw.facts for place in places for draw in open_run(place).draws]
+    rates = [one["acceptance"] for one in facts if one.get("acceptance") is not None]
+    return {"chains/acceptance": fmean(rates)} if rates else {}
 
 
 def diverged_record(task: Task, scale: str, command: str, sentence: str) -> Record:

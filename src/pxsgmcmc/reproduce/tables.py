@@ -39,8 +39,9 @@ _TITLES = {
     "needed": "draws to leave out",
     "settling": "draws to settle",
 }
-# Of the training rows of the copy whose pixels went through JPEG, by number of pixels.
-JPEG_TRAIN = ("no such copy",)
+# Beginnings of the hashes of training rows whose pixels went through JPEG: a copy of CIFAR-10, at
+# 16 and at 32 pixels a side.
+JPEG_TRAIN = ("ab44a0223be8", "3e4aadb93100")
 
 
 class Cell(NamedTuple):
