@@ -34,7 +34,7 @@ def test_half_a_file_is_damage(path):
 
 
 def test_a_file_of_another_version_is_named_as_such(path):
-    path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
+    path.write_text(path.read_text().replace('"format":1', '"format":2'))
     with pytest.raises(UserError, match="was written by another version"):
         read_record(path)
 

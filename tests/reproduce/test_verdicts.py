@@ -49,7 +49,7 @@ def test_p_values_are_corrected_for_all_parts_of_the_claim():
     assert twice == pytest.approx(holm([raw] * 3)[0])
 
 
-@pytest.mark.parametrize("seeds, words", [(1, "1 seed are too few"), (3, "3 seeds are too few")])
+@pytest.mark.parametrize("seeds, words", [(1, "one seed is too few"), (3, "3 seeds are too few")])
 def test_few_seeds_are_said_to_be_too_few(seeds, words):
     verdict = judge([BELOW], arms(LOW[:seeds], HIGH[:seeds]))
     assert verdict.word == "cannot be told" and verdict.reason.startswith(words)

@@ -87,21 +87,20 @@ def index_of(made: Sequence[Made], folder: Path) -> str:
         [
             Cell(one.experiment.title, link=f"{one.experiment.name}.html"),
             Cell(str(_fewest_seeds(one))),
-            *(_word_cell(name, verdict) for name, verdict in list(one.verdicts.items())[:3]),
-            *[Cell("")] * (3 - min(3, len(one.verdicts))),
+            Cell(", ".join(one.verdicts)),
         ]
         for one in made
     ]
     new = {f"{one.experiment.name}.html" for one in made} | {"index.html"}
     older = sorted(path.name for path in folder.glob("*.html") if path.name not in new)
-    blank = [Cell("")] * 4
+    blank = [Cell("")] * 2
     rows += [[Cell(name.removesuffix(".html"), link=name), *blank] for name in older]
     verdicts = {name: v for one in made for name, v in one.verdicts.items()}
     sections = [
         Section(
             "experiments",
             "Experiments",
-            tables=[Table("Tables and figures", ["", "seeds", "claims", "", ""], rows)],
+            tables=[Table("Tables and figures", ["", "seeds", "claims"], rows)],
         ),
         Section("claims", "Claims", tables=[_claims_table(verdicts)]),
     ]

@@ -73,7 +73,7 @@ def write_record(path: Path, record: Record) -> None:
     sealed = msgspec.structs.replace(plain, sha256=_digest(plain))
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, msgspec.json.format(msgspec.json.encode(sealed), indent=0) + b"\n")
+    write_file(path, msgspec.json.encode(sealed) + b"\n")
 
 
 def read_record(path: Path) -> Record:

@@ -181,7 +181,8 @@ def _reason(tested: Sequence[Tested]) -> str:
     fewest = min(t.seeds for t in tested)
     paired = fewest >= FEWEST_PAIRS
     if fewest < 2 or smallest_p(fewest, fewest, paired=paired) >= LEVEL:
-        return f"{fewest} seed{'s' * (fewest != 1)} are too few for any test to tell"
+        few = "one seed is" if fewest == 1 else f"{fewest} seeds are"
+        return f"{few} too few for any test to tell"
     open_parts = [t for t in tested if t.word == "cannot be told"]
     wrong = sum(t.right is False for t in open_parts)
     return f"{len(open_parts)} of {len(tested)} parts are within chance" + (

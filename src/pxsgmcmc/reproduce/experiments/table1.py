@@ -50,8 +50,8 @@ def _claims(scale: Scale) -> dict[str, list[Part]]:
 EXPERIMENT = Experiment(
     name="table1",
     title="Table 1: test, shift and corruption",
-    about="Five samplers with equally many steps and draws, each with its own searched settings; "
-    "beside them SGRHMC, which the paper tried and dropped, and deep ensembles of five members "
+    about="Five samplers with equally many steps and draws, each with settings of its own; beside "
+    "them SGRHMC, which the paper tried and dropped, and deep ensembles of five members "
     "that share the steps of one chain.",
     arms=chains.arms,
     tables=_tables,
