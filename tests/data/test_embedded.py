@@ -15,6 +15,8 @@ IMAGE_SHAPES = {
     "digits-shift": (8, 8, 1),
     "photos-sklearn": (8, 8, 1),
     "photos-skimage": (8, 8, 1),
+    "photos-sklearn-rgb": (32, 32, 3),
+    "photos-skimage-rgb": (32, 32, 3),
     "mnist5k": (28, 28, 1),
     "mnist5k-14": (14, 14, 1),
 }
@@ -23,6 +25,8 @@ SIZES = {
     "digits-shift": {"test": 5000},
     "photos-sklearn": {"test": 1000},
     "photos-skimage": {"test": 1000},
+    "photos-sklearn-rgb": {"test": 502},
+    "photos-skimage-rgb": {"test": 585},
     "mnist5k": {"train": 4000, "validation": 500, "test": 500},
     "mnist5k-14": {"train": 4000, "validation": 500, "test": 500},
     "breast_cancer": {"train": 400, "validation": 69, "test": 100},
@@ -137,6 +141,8 @@ def test_only_sets_with_targets_are_regressions(sets):
     assert {name for name, task in tasks.items() if task is None} == {
         "photos-sklearn",
         "photos-skimage",
+        "photos-sklearn-rgb",
+        "photos-skimage-rgb",
     }
 
 

@@ -16,6 +16,7 @@ from tests.helpers.waiting import PATIENCE
 
 import pxsgmcmc as px
 from pxsgmcmc.data._toys import mixture25_energy, mixture25_means
+from pxsgmcmc.reproduce import mixture25
 from pxsgmcmc.tree import size
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "mixture25.py"
@@ -35,11 +36,11 @@ def toy():
 # Scores
 
 
-def test_scores_of_a_chain_made_by_hand(toy):
+def test_scores_of_a_chain_made_by_hand():
     near_origin = np.tile([0.1, 0.0], (150, 1))
     right = np.tile([2.0, 0.2], (40, 1))
     between = np.tile([2.6, 0.0], (10, 1))  # nearest to (2, 0), but not within 0.25 of it
-    got = toy.score(np.concatenate([near_origin, right, near_origin[:50], between]))
+    got = mixture25.score(np.concatenate([near_origin, right, near_origin[:50], between]))
     assert got.covered == 1  # 200 draws at the origin; 40 near (2, 0) are too few
     assert got.seen == 2
     assert got.switches == 3
@@ -48,28 +49,28 @@ def test_scores_of_a_chain_made_by_hand(toy):
     assert got.mean_square == pytest.approx((200 * 0.01 + 40 * 4.04 + 10 * 6.76) / 250)
 
 
-def test_draws_just_inside_and_just_outside_the_radius_are_told_apart(toy):
-    assert toy.score(np.full((100, 2), [0.249, 0.0])).covered == 1
-    assert toy.score(np.full((100, 2), [0.251, 0.0])).seen == 0
-    assert toy.score(np.full((99, 2), [0.0, 0.0])).covered == 0
+def test_draws_just_inside_and_just_outside_the_radius_are_told_apart():
+    assert mixture25.score(np.full((100, 2), [0.249, 0.0])).covered == 1
+    assert mixture25.score(np.full((100, 2), [0.251, 0.0])).seen == 0
+    assert mixture25.score(np.full((99, 2), [0.0, 0.0])).covered == 0
 
 
-def test_a_chain_that_visits_all_modes_in_turn_is_at_distance_zero(toy):
-    got = toy.score(np.tile(mixture25_means(), (100, 1)))
+def test_a_chain_that_visits_all_modes_in_turn_is_at_distance_zero():
+    got = mixture25.score(np.tile(mixture25_means(), (100, 1)))
     assert (got.covered, got.seen, got.switches) == (25, 25, 2499)
     assert got.distance == pytest.approx(0.0, abs=1e-12)
     assert got.mean_square == pytest.approx(16.0)
 
 
-def test_independent_draws_fill_every_mode_as_the_binomial_says(toy):
+def test_independent_draws_fill_every_mode_as_the_binomial_says():
     # 400 ± 19.6 draws a mode; a share 1 - exp(-0.25^2 / 0.06) = 0.6471 of them, 259 ± 15.9, within
     # 0.25. Five standard deviations each way; false alarm below 1e-4 in all.
-    part = toy.reference(seeds=1, draws=10_000)
+    part = mixture25.reference(seeds=1, draws=10_000)
     y = part.y[0, 0]
-    assert toy.score(y, radius=10.0, enough=302).covered == 25
-    assert toy.score(y, radius=10.0, enough=498).covered == 0
-    assert toy.score(y, enough=259 - 80).covered == 25
-    assert toy.score(y, enough=259 + 80).covered == 0
+    assert mixture25.score(y, radius=10.0, enough=302).covered == 25
+    assert mixture25.score(y, radius=10.0, enough=498).covered == 0
+    assert mixture25.score(y, enough=259 - 80).covered == 25
+    assert mixture25.score(y, enough=259 + 80).covered == 0
     accepted, covered, seen, distance, switches, mean_square = part.numbers[0, 0]
     assert np.isnan(accepted)
     assert (covered, seen) == (25, 25)
@@ -83,7 +84,7 @@ def test_independent_draws_fill_every_mode_as_the_binomial_says(toy):
 
 def position_at(toy, x, factors):
     """The expanded position with this x, (..., 2), and factors W1, W2, W3, (..., 3, 2, 2)."""
-    template = toy.expand(jnp.zeros(2))
+    template = mixture25.expand(jnp.zeros(2))
     out = tuple(jnp.asarray(factors[..., i, :, :], jnp.float32) for i in range(3))
     layer = template.factors["x"]._replace(out=out)
     return px.Expanded({"x": jnp.asarray(x, jnp.float32)}, {"x": layer}, template.layers)
@@ -93,8 +94,8 @@ def product(factors):
     return factors[..., 2, :, :] @ factors[..., 1, :, :] @ factors[..., 0, :, :]
 
 
-def test_the_expansion_has_14_numbers_and_starts_at_y(toy):
-    position = toy.expand(jnp.array([2.0, -4.0]))
+def test_the_expansion_has_14_numbers_and_starts_at_y():
+    position = mixture25.expand(jnp.array([2.0, -4.0]))
     assert size(position) == 14
     assert px.collapse(position)["x"].tolist() == [2.0, -4.0]
 
@@ -102,7 +103,7 @@ def test_the_expansion_has_14_numbers_and_starts_at_y(toy):
 def test_exact_reading_is_the_mixture_times_a_normal_after_the_change_of_variables(toy):
     # With z = (y, W) -> (x, W) = T(z), the density of z is exp(-E(T(z))) |det dT/dz|. The
     # determinant of the 14 x 14 Jacobian comes from automatic differentiation.
-    energy = toy.potential(mixture25_energy, partial(toy.exact, strength=STRENGTH))
+    energy = mixture25.potential(mixture25_energy, partial(mixture25.exact, strength=STRENGTH))
 
     def numbers(z):
         factors = z[2:].reshape(3, 2, 2)
@@ -128,18 +129,20 @@ def test_exact_reading_is_the_mixture_times_a_normal_after_the_change_of_variabl
     assert_close(left, right, terms=200)
 
 
-def test_ridge_is_half_the_strength_times_the_squares(toy):
-    assert float(toy.ridge([jnp.eye(2)] * 3, 2.0)) == 6.0
+def test_ridge_is_half_the_strength_times_the_squares():
+    assert float(mixture25.ridge([jnp.eye(2)] * 3, 2.0)) == 6.0
 
 
-def test_preconditioned_force_is_what_the_flat_gradient_flow_does_to_y_at_the_identity(toy):
+def test_preconditioned_force_is_what_the_flat_gradient_flow_does_to_y_at_the_identity():
     y = jnp.array([2.1, -0.3])
 
     @jax.jit
     def force_and_flow(y):
-        value, force = jax.value_and_grad(toy.preconditioned(mixture25_energy))({"x": y}, None)
-        position = toy.expand(y)
-        gradient = jax.grad(toy.potential(mixture25_energy))(position, None)
+        value, force = jax.value_and_grad(mixture25.preconditioned(mixture25_energy))(
+            {"x": y}, None
+        )
+        position = mixture25.expand(y)
+        gradient = jax.grad(mixture25.potential(mixture25_energy))(position, None)
         _, flow = jax.jvp(px.collapse, (position,), (gradient,))
         return value - mixture25_energy(y), force["x"], flow["x"], jax.grad(mixture25_energy)(y)
 
@@ -215,7 +218,7 @@ def test_exact_reading_keeps_its_law_and_needs_the_log_determinants_for_it(toy, 
         volume = sum(jnp.log(jnp.abs(jnp.linalg.det(W))) for W in position.factors["x"].out)
         return exact(position, None) + share * volume
 
-    exact = toy.potential(one_gaussian, partial(toy.exact, strength=STRENGTH))
+    exact = mixture25.potential(one_gaussian, partial(mixture25.exact, strength=STRENGTH))
     rng = np.random.default_rng(1)
     y = gaussian_draws(rng)
     factors = np.eye(2) + rng.standard_normal((CHAINS, 3, 2, 2)) / STRENGTH**0.5
@@ -237,9 +240,9 @@ def test_exact_reading_keeps_its_law_and_needs_the_log_determinants_for_it(toy, 
 
 
 @pytest.mark.parametrize("metropolis", [True, False])
-def test_preconditioned_force_keeps_the_law_with_a_metropolis_test_only(toy, key, metropolis):
+def test_preconditioned_force_keeps_the_law_with_a_metropolis_test_only(key, metropolis):
     first = {"x": jnp.asarray(gaussian_draws(np.random.default_rng(2)))}
-    energy = toy.preconditioned(one_gaussian)
+    energy = mixture25.preconditioned(one_gaussian)
     sampler = px.hmc(energy, 0.05, leapfrog_steps=10, metropolis=metropolis)
     last, acceptance = chains(sampler)(key, first, None)
     largest = max(map(abs, z_scores_of_y(last["x"]).values()))
@@ -289,5 +292,5 @@ def test_table_has_mean_and_sd_and_a_dash_for_what_was_not_measured(toy):
 
 
 def test_examples_in_docstrings_hold(toy):
-    done = doctest.testmod(toy)
+    done = doctest.testmod(mixture25)
     assert done.attempted > 0 and done.failed == 0

@@ -83,3 +83,14 @@ def test_a_reader_that_goes_away_does_not_end_the_jobs(jobs, monkeypatch):
     shown.look()
     shown.announce("Nobody hears this.")
     shown.close()
+
+
+def test_of_many_jobs_a_terminal_shows_those_that_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    many = [Job("", str(tmp_path / str(n)), f"job {n}") for n in range(display.MOST_ROWS + 1)]
+    shown = Display("all", many, lambda job, ended: None)
+    shown.tell(many[3], "sample", 0.5, "draw 1/2")
+    shown.look()
+    tasks = shown._shown._bars.tasks
+    shown.close()
+    assert [task.description for task in tasks if task.visible] == ["job 3", "all"]

@@ -48,6 +48,13 @@ COMMANDS = {
     "compare": Command("compare:compare_runs", "evaluated runs side by side, over seeds"),
     "report": Command("report:report", "an HTML page on a run, or on several side by side"),
     "export": Command("export:export", "what it predicts as one file, for JAX alone or ONNX"),
+    "reproduce": Command("reproduce:reproduce", "a table or figure of the paper, and its values"),
+    "reproduce list": Command("reproduce:list_experiments", "what there is to reproduce"),
+    "reproduce claims": Command("reproduce:claims", "the paper's claims, with verdicts"),
+    "reproduce search": Command("reproduce:search", "settings of all methods, with equal effort"),
+    "reproduce first-updates": Command(
+        "reproduce:first_updates", "the first steps at the paper's size, in numbers"
+    ),
     "config check": Command("configs:check", "read a configuration and say what is wrong", True),
     "config show": Command("configs:show", "print a bundled configuration, or list them"),
     "data list": Command("data:list_sets", "the data sets that are known"),

@@ -17,6 +17,7 @@ from pxsgmcmc.config.prepared import Prepared, prepared_of
 from pxsgmcmc.config.schema import Config, Data
 from pxsgmcmc.data import Dataset, Split, known_sets, load
 from pxsgmcmc.data._augment import augment
+from pxsgmcmc.data._downscale import downscale
 from pxsgmcmc.data.load_files import load_files
 from pxsgmcmc.errors import UserError, did_you_mean, one_line
 from pxsgmcmc.likelihoods import Likelihood
@@ -108,7 +109,8 @@ def load_data(config: Config, *, blind: bool = False) -> Dataset:
     dataset = load(str(data.name), root=data.root)
     if "train" not in dataset.splits or dataset.task is None:
         raise UserError(f"`data.name` must be a set to train on, got {dataset.name!r}.")
-    return dataset
+    with naming("data"):
+        return downscale(dataset, data.downscale)
 
 
 def _check_known(setting: str, name: Any) -> None:
@@ -143,7 +145,7 @@ def _judging_sets(config: Config, dataset: Dataset) -> tuple[dict[str, Any], dic
     outside: dict[str, Any] = {name: split.x for name, split in dataset.out_of_distribution.items()}
     like = dataset.splits["train"].x
     for name in config.evaluate.shifts:
-        other = load(name, root=root)
+        other = downscale(load(name, root=root), data.downscale)
         split = other.splits.get("test")
         if split is None or split.y is None or other.classes != dataset.classes:
             raise UserError(
@@ -152,7 +154,7 @@ def _judging_sets(config: Config, dataset: Dataset) -> tuple[dict[str, Any], dic
             )
         shifts[name] = tuple(_fitting(split, like, dataset.name, "evaluate.shifts", name))
     for name in config.evaluate.out_of_distribution:
-        split = load(name, root=root).splits.get("test")
+        split = downscale(load(name, root=root), data.downscale).splits.get("test")
         setting = "evaluate.out_of_distribution"
         if split is None:
             raise UserError(f"`{setting}` must name sets with test rows, got {name!r}.")
@@ -205,6 +207,7 @@ def _init(model: Model, x: np.ndarray) -> Any:
 
 def _data_name(data: Data, dataset: Dataset) -> str:
     notes = [] if data.limit is None else [f"first {data.limit} rows"]
+    notes += [f"downscaled by {data.downscale}"] * (data.downscale > 1)
     notes += ["augmented"] * data.augment
     return dataset.name + (f" ({', '.join(notes)})" if notes else "")
 

@@ -19,6 +19,8 @@ class Data(Section):
       name: as in `pxsgmcmc data list`.
       root: folder of an official data set; the cache folder if not given.
       limit: only the first so many training rows.
+      downscale: images are shrunk by the means over squares of so many pixels a side, also those
+        of the sets they are evaluated on.
       augment: random crops and flips, for images.
       pad: pixels around a crop.
       flip: whether to mirror.
@@ -40,6 +42,7 @@ class Data(Section):
     name: str | None = None
     root: str | None = None
     limit: Positive | None = None
+    downscale: Positive = 1
     augment: bool = False
     pad: Count = 4
     flip: bool = True

@@ -51,7 +51,7 @@ def area_mean(x: np.ndarray, factor: int) -> np.ndarray:
       2
     """
     n, height, width, channels = x.shape
-    total = np.full((n, height // factor, width // factor, channels), factor**2 // 2, np.uint16)
+    total = np.full((n, height // factor, width // factor, channels), factor**2 // 2, np.uint32)
     for row in range(factor):
         for column in range(factor):
             total += x[:, row::factor, column::factor]

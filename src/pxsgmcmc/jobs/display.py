@@ -12,6 +12,7 @@ from pxsgmcmc.progress import clock
 
 # How much of a job each stage usually is: processor seconds of the demo, which has them all.
 WORK: dict[Stage, float] = {SAMPLE: 55.0, EVALUATE: 22.0, DIAGNOSE: 28.0, VALIDATE: 5.0}
+MOST_ROWS = 12  # jobs that a terminal shows all at once
 _DOING: dict[Stage, str] = {
     SAMPLE: "sampling",
     EVALUATE: "evaluating",
@@ -185,10 +186,12 @@ class _Table:
 
     def show(self, rows: list[Row], share: float, left: float | None) -> None:
         shown = [(row.done / row.work, row.text) for row in rows]
-        for task, (done, what) in zip(
-            self._tasks, [*shown, (share, _pace(share, left))], strict=True
+        few = len(rows) <= MOST_ROWS  # of more, those that run, and all of them together
+        seen = [*(few or row.busy for row in rows), True]
+        for task, (done, what), visible in zip(
+            self._tasks, [*shown, (share, _pace(share, left))], seen, strict=True
         ):
-            self._bars.update(task, completed=done, what=what)
+            self._bars.update(task, completed=done, what=what, visible=visible)
 
     def say(self, sentence: str) -> None:
         self._bars.console.print(sentence, markup=False, highlight=False)

@@ -20,7 +20,7 @@ from pxsgmcmc.report.regression_figures import regression_figures
 from pxsgmcmc.report.reported import Reported, Shown, by_method
 from pxsgmcmc.report.stress_figures import corruption_figures, outside_figures
 from pxsgmcmc.report.tables import Table
-from pxsgmcmc.report.verdicts import judge, warnings_of
+from pxsgmcmc.report.verdicts import Judgement, judge, warnings_of
 from pxsgmcmc.results import Comparison, Skipped
 
 _HERE = Path(__file__).parent
@@ -87,8 +87,8 @@ def write_report(
     methods = by_method(runs, comparison)
     with style():
         sections = [s for s in _sections(methods, comparison) if any(s[2:])]
-    return render_page(
-        title=plain(title or summary.heading(methods), 160),
+    return render(
+        title=title or summary.heading(methods),
         lead=summary.sentences(methods),
         verdict=judge(methods),
         tiles=summary.tiles(runs[0]) if len(runs) == 1 else [],
@@ -100,8 +100,33 @@ def write_report(
     )
 
 
-def render_page(**parts: Any) -> str:
-    """The page with these parts; everything in them is escaped but the figures."""
+def render(
+    *,
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    verdict: Judgement | None = None,
+    tiles: Sequence[Any] = (),
+    facts: Mapping[str, str] = MappingProxyType({}),
+    config: str = "",
+    methods: Sequence[Any] = (),
+    glossary: Sequence[tuple[str, str]] = (),
+    kind: str = "pxsgmcmc report",
+) -> str:
+    """A page of sections that needs nothing but itself, as HTML.
+
+    Args:
+      title: of the page.
+      lead: the sentences below it.
+      sections: with their tables and figures.
+      verdict: what stands first; none if not given.
+      tiles: large numbers beside it.
+      facts: of a single run.
+      config: of a single run.
+      methods: name and place of each, for the key of colours.
+      glossary: words and their meanings.
+      kind: the line above the title.
+    """
     environment = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,
@@ -111,7 +136,18 @@ def render_page(**parts: Any) -> str:
     )
     environment.filters["with_code"] = with_code
     return environment.get_template("page.html").render(
-        css=Markup((_HERE / "style.css").read_text("utf-8")), safe_svg=Markup, **parts
+        title=plain(title, 160),
+        lead=lead,
+        verdict=verdict,
+        tiles=tiles,
+        facts=facts,
+        config=config,
+        methods=methods,
+        sections=sections,
+        glossary=glossary,
+        kind=kind,
+        css=Markup((_HERE / "style.css").read_text("utf-8")),
+        safe_svg=Markup,
     )
 
 

@@ -19,10 +19,12 @@ from pxsgmcmc.results import Comparison, Detection, Split
 
 
 class Cell(NamedTuple):
-    """What a cell says, and whether it stands out."""
+    """What a cell says, whether it stands out, its tone ("right", "wrong") and where it leads."""
 
     text: str
     strong: bool = False
+    tone: str = ""
+    link: str = ""
 
 
 class Table(NamedTuple):

@@ -2,7 +2,7 @@
 
 from pxsgmcmc.report.drawing import style
 from pxsgmcmc.report.formatting import MISSING, count, duration, number, plain
-from pxsgmcmc.report.page import Folded, Section, render_page
+from pxsgmcmc.report.page import Folded, Section, render
 from pxsgmcmc.report.summary import Tile
 from pxsgmcmc.report.tables import Cell, Table
 from pxsgmcmc.report.tuning_figures import frontier_figure, mattered_figure, setting_figures
@@ -57,14 +57,13 @@ def write_tuning_page(tuning: Tuning, best: str = "") -> str:
                 ],
             ),
         ]
-    return render_page(
-        title=plain(f"Settings of {tuning.method} on {tuning.data}", 160),
+    return render(
+        title=f"Settings of {tuning.method} on {tuning.data}",
         lead=_lead(tuning),
         verdict=_verdict(tuning),
         tiles=_tiles(tuning),
         facts=_facts(tuning),
         config=best,
-        methods=[],
         sections=[section for section in sections if any(section[2:6])],
         glossary=_WORDS,
     )

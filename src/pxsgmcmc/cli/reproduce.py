@@ -1,0 +1,306 @@
+"""The commands `pxsgmcmc reproduce ...`: tables and figures of the paper, beside its values."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from pxsgmcmc.errors import UserError, check_count, did_you_mean
+from pxsgmcmc.jobs.local import cores
+from pxsgmcmc.reproduce.catalogue import MISSING, all_experiments, experiment_named
+from pxsgmcmc.reproduce.estimate import check_patience, processor_seconds, spelt, wall_seconds
+from pxsgmcmc.reproduce.experiment import Experiment
+from pxsgmcmc.reproduce.outcome import claims_markdown, claims_rows, in_columns, made_lines
+from pxsgmcmc.reproduce.plan import Places, Planner, Task, is_done
+from pxsgmcmc.reproduce.running import engine_named, make
+from pxsgmcmc.reproduce.scale import SCALES, Scale, scale_named, sets_there
+from pxsgmcmc.reproduce.settings_file import read_settings
+from pxsgmcmc.reproduce.tables import Made, gather
+
+RESULTS, RUNS, PAGES = "reproduce/results", "runs/reproduce", "runs/reproduce/pages"
+Folder = Annotated[str, tyro.conf.arg(metavar="DIR")]
+Switch = Annotated[bool, tyro.conf.FlagCreatePairsOff]
+
+
+def reproduce(
+    name: Annotated[str, tyro.conf.arg(metavar="NAME")],
+    scale: str = "desk",
+    seeds: int | None = None,
+    engine: str = "local",
+    at_once: int | None = None,
+    only: Annotated[str | None, tyro.conf.arg(metavar="METHOD")] = None,
+    dry_run: Switch = False,
+    yes: Switch = False,
+    results: Folder = RESULTS,
+    runs: Folder = RUNS,
+    pages: Folder = PAGES,
+) -> int:
+    """Make a table or figure of the paper: our values beside the published ones, and verdicts.
+
+    pxsgmcmc reproduce list
+    pxsgmcmc reproduce table1
+    pxsgmcmc reproduce table1 --scale laptop --seeds 4 --dry-run
+    pxsgmcmc reproduce all --at-once 2
+
+    However it was stopped, it goes on when called again, and no finished run is made twice: what is
+    kept of each run is a small file below --results, named after its settings and its seed. Tables
+    that need the same runs share them.
+
+    Args:
+      name: of the experiment, see `pxsgmcmc reproduce list`; all for all of them.
+      scale: desk (minutes), laptop (hours, needs CIFAR-10) or paper (published size).
+      seeds: of every method; 8 at the desk scale, otherwise 4.
+      engine: that runs the chains.
+      at_once: runs at the same time; one for each core unless told.
+      only: one method or row of the table; the others are left as they are.
+      dry_run: list what would be run, and what it would cost.
+      yes: start although it takes days.
+      results: folder of what is kept of each run.
+      runs: folder of run directories.
+      pages: folder of the HTML pages.
+    """
+    size = scale_named(scale)
+    count = size.seeds if seeds is None else check_count("seeds", seeds, at_least=1)
+    many = len(cores()) if at_once is None else check_count("at-once", at_once, at_least=1)
+    experiments = all_experiments(scale) if name == "all" else [_at(experiment_named(name), size)]
+    machine = engine_named(engine, many)
+    planner = _planner(size, results, runs)
+    experiments = _with_settings(experiments, planner, name)
+    tasks = planner.tasks(experiments, range(count), only)
+    seconds = wall_seconds(tasks, size, many)
+    if dry_run:
+        _list_tasks(tasks, size, seconds, many)
+        return 0
+    todo = sum(not is_done(task) for task in tasks)
+    command = _command(name, scale, count, only)
+    check_patience(seconds, command, yes=yes)
+    if todo:
+        _check_data(tasks)
+        print(
+            f"{todo} of {len(tasks)} runs to make, about {spelt(seconds)} on {many} cores of a "
+            f"machine of its own, {size.cost.gigabytes * many:.1f} GB of memory",
+            file=sys.stderr,
+        )
+        stopped_by = make(tasks, machine, title=name, command=command, scale=scale)
+        if stopped_by is not None:
+            print(f"Stopped; all that was done is kept. Go on with:\n  {command}")
+            return 128 + stopped_by
+    made = [gather(experiment, planner) for experiment in experiments]
+    for one in made:
+        print("\n".join(made_lines(one)) + "\n")
+    _write_pages(made, Path(pages))
+    return 0
+
+
+def list_experiments() -> None:
+    """The experiments that can be made, with what they are about and where.
+
+    pxsgmcmc reproduce list
+    """
+    rows = [[one.name, "/".join(one.scales), one.title] for one in all_experiments()]
+    rows += [[name, "not yet", about] for name, about in MISSING.items()]
+    print("\n".join(in_columns(rows)))
+
+
+def claims(
+    results: Folder = RESULTS,
+    markdown: Switch = False,
+) -> None:
+    """The 26 claims of the paper, with the verdict at each scale.
+
+    pxsgmcmc reproduce claims
+    pxsgmcmc reproduce claims --markdown > claims.md
+
+    A claim holds if every part of it has the right direction with corrected p < 0.05 over seeds; it
+    does not hold if any part has the wrong direction with p < 0.05; else it cannot be told.
+
+    Args:
+      results: folder of what is kept of each run.
+      markdown: print a page, with every part and its numbers.
+    """
+    verdicts, commands = {}, {}
+    for scale in SCALES.values():
+        planner = _planner(scale, results, RUNS, look_for_sets=False)
+        verdicts[scale.name] = {}
+        for experiment in all_experiments(scale.name):
+            judged = gather(experiment, planner).verdicts
+            verdicts[scale.name] |= judged
+            commands |= dict.fromkeys(judged, f"pxsgmcmc reproduce {experiment.name}")
+    if markdown:
+        print(claims_markdown(verdicts, commands))
+        return
+    for id, text, place, *cells in claims_rows(verdicts):
+        print(f"{id} ({place}): {text}")
+        for scale, cell in zip(verdicts, cells, strict=True):
+            print(f"  {scale.ljust(6)}  {cell}")
+        if id in commands:
+            print(f"  command {commands[id]}")
+
+
+def search(
+    scale: str = "desk",
+    methods: str = "table1",
+    engine: str = "local",
+    at_once: int | None = None,
+    runs: Folder = f"{RUNS}/search",
+    outcomes: Folder = "reproduce/search",
+) -> int:
+    """Search the settings of all methods at a scale, with equal effort, on validation rows.
+
+    pxsgmcmc reproduce search --scale desk
+    pxsgmcmc reproduce search --scale desk --methods samplers
+
+    The outcome replaces the settings in the package's file for the scale, with this command beside
+    it. A search that was stopped goes on.
+
+    Args:
+      scale: desk or laptop; at the paper's size its own settings are used.
+      methods: table1 for the seven methods of Table 1, samplers for all with expansion as well.
+      engine: that runs the trials.
+      at_once: trials at the same time; one for each core unless told.
+      runs: folder of the trials.
+      outcomes: folder of the file of all outcomes, from which a search goes on anywhere.
+    """
+    from pxsgmcmc.reproduce.searches import GROUPS, find_settings
+
+    size = scale_named(scale)
+    if size.name == "paper":
+        raise UserError("`--scale` must be desk or laptop: the paper's own settings are used.")
+    if methods not in GROUPS:
+        raise UserError(f"`--methods` cannot be {methods!r}; {did_you_mean(methods, GROUPS)}")
+    many = len(cores()) if at_once is None else check_count("at-once", at_once, at_least=1)
+    words = ["pxsgmcmc", "reproduce", "search", "--scale", scale, "--methods", methods]
+    command = shlex.join(words)
+    machine = engine_named(engine, many)
+    stopped_by = find_settings(size, methods, machine, Path(runs), Path(outcomes), command)
+    for method, entry in read_settings(scale).items():
+        values = ", ".join(f"{key} {value:g}" for key, value in entry.settings.items())
+        print(f"{method}: {values} ({entry.made_by})")
+    if stopped_by is not None:
+        print(f"Stopped; all that was done is kept. Go on with:\n  {command}")
+        return 128 + stopped_by
+    return 0
+
+
+def first_updates(
+    seeds: int = 4,
+    updates: int = 1000,
+    results: Folder = RESULTS,
+    dry_run: Switch = False,
+) -> int:
+    """The first updates of SGHMC and PX-SGHMC at the paper's size, to hold against other code.
+
+    pxsgmcmc reproduce first-updates
+    pxsgmcmc reproduce first-updates --seeds 1 --updates 10
+
+    Means over the updates of minus log likelihood, minus log prior of the base and half the squared
+    norm of the factors; at the end the norm of the merged weights, kinetic temperatures, and error
+    and NLL on training and validation rows. Needs CIFAR-10; about 13 minutes for 1,000 updates.
+
+    Args:
+      seeds: of either method.
+      updates: how many.
+      results: folder of what is kept.
+      dry_run: list what would be run, and what it would cost.
+    """
+    from pxsgmcmc.reproduce.experiments.first_updates import experiment
+
+    check_count("seeds", seeds, at_least=1)
+    check_count("updates", updates, at_least=1)
+    size = scale_named("paper")
+    planner = _planner(size, results, RUNS, look_for_sets=False)
+    asked = experiment(updates)
+    planner.know(asked)
+    tasks = planner.tasks([asked], range(seeds))
+    seconds = sum(not is_done(task) for task in tasks) * (60.0 + updates * size.cost.step)
+    if dry_run:
+        for task in tasks:
+            print(f"{'done ' if is_done(task) else 'to do'}  {task.label}")
+        print(f"about {spelt(seconds)} on one core")
+        return 0
+    make(
+        tasks,
+        engine_named("local", 1),
+        title="first-updates",
+        scale="paper",
+        command=f"pxsgmcmc reproduce first-updates --seeds {seeds} --updates {updates}",
+    )
+    print("\n".join(made_lines(gather(asked, planner))))
+    return 0
+
+
+def _at(experiment: Experiment, scale: Scale) -> Experiment:
+    if scale.name not in experiment.scales:
+        raise UserError(
+            f"{experiment.name!r} cannot be made at the {scale.name} scale, only at "
+            f"{' and '.join(experiment.scales)}."
+        )
+    return experiment
+
+
+def _planner(scale: Scale, results: str, runs: str, *, look_for_sets: bool = True) -> Planner:
+    sets = sets_there(scale) if look_for_sets else {}
+    return Planner(scale, read_settings(scale.name), Places(Path(results), Path(runs)), sets)
+
+
+def _with_settings(experiments: list[Experiment], planner: Planner, name: str) -> list[Experiment]:
+    """Of all experiments, those whose methods have settings; a single one fails where it lacks."""
+    if name != "all":
+        return experiments
+    ready, lacking = [], []
+    for one in experiments:
+        arms = one.arms(planner.scale)
+        known = all(arm.compute or arm.method in planner.chosen for arm in arms)
+        (ready if known else lacking).append(one)
+    if lacking:
+        names = ", ".join(one.name for one in lacking)
+        print(
+            f"Left out, since some of their methods have no settings yet: {names}; see `pxsgmcmc "
+            f"reproduce search --scale {planner.scale.name}`.",
+            file=sys.stderr,
+        )
+    return ready
+
+
+def _list_tasks(tasks: list[Task], scale: Scale, seconds: float, at_once: int) -> None:
+    rows = [["", "run", "settings", "minutes of one core"]]
+    for task in tasks:
+        done = is_done(task)
+        minutes = "0" if done else f"{processor_seconds(task, scale) / 60.0:.1f}"
+        rows.append(["done" if done else "to do", task.label, task.digest, minutes])
+    print("\n".join(in_columns(rows)))
+    todo = sum(row[0] == "to do" for row in rows)
+    print(
+        f"{todo} of {len(tasks)} to make, about {spelt(seconds)} on {at_once} cores, "
+        f"{scale.cost.gigabytes:.1f} GB of memory each"
+    )
+
+
+def _check_data(tasks: list[Task]) -> None:
+    """Hear of missing data now, with their address, and not from the first run."""
+    from pxsgmcmc.data._locate import locate
+    from pxsgmcmc.data._official import OFFICIAL
+
+    for task in tasks:
+        if task.config is not None and task.config.data is not None:
+            if task.config.data.name in OFFICIAL:
+                locate(task.config.data.name)
+            return
+
+
+def _command(name: str, scale: str, seeds: int, only: str | None) -> str:
+    words = ["pxsgmcmc", "reproduce", name, "--scale", scale, "--seeds", str(seeds)]
+    return shlex.join([*words, *(["--only", only] if only else [])])
+
+
+def _write_pages(made: list[Made], folder: Path) -> None:
+    try:
+        from pxsgmcmc.reproduce.pages import write_pages
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"Pages need the package {error.name!r}: pip install 'pxsgmcmc[report]'."
+        ) from error
+    for path in write_pages(made, folder):
+        print(f"{path}, {path.stat().st_size / 1e6:.2f} MB")

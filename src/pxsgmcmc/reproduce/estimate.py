@@ -1,0 +1,58 @@
+"""How long a plan will take here, before it starts."""
+
+from collections.abc import Sequence
+
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.jobs.local import cores
+from pxsgmcmc.reproduce.plan import DIAGNOSE, STRESS, Task, is_done
+from pxsgmcmc.reproduce.scale import Scale
+
+COMPUTED = 15.0  # processor seconds of one computation
+UNSTRESSED = 0.2  # share of an evaluation that test, validation and training rows are
+LONG = 48 * 3600.0  # seconds from which on it has to be asked for twice
+_UNITS = (("years", 365.25 * 86400.0), ("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0))
+
+
+def processor_seconds(task: Task, scale: Scale) -> float:
+    """Of one task, on one core of a CPU."""
+    config, cost = task.config, scale.cost
+    if config is None:
+        return COMPUTED
+    chain, expansion = config.chain, config.expansion
+    steps = chain.burn_in + chain.draws * chain.cycle_length
+    depth = expansion.out + expansion.into
+    step = cost.step * (1.0 + (cost.expanded - 1.0) * depth / 2.0)
+    judged = cost.evaluation * (1.0 if STRESS in task.parts else UNSTRESSED)
+    judged += cost.diagnosis if DIAGNOSE in task.parts else 0.0
+    return config.chains * (cost.start + steps * step) + judged
+
+
+def wall_seconds(tasks: Sequence[Task], scale: Scale, at_once: int) -> float:
+    """Of all that is not done yet."""
+    todo = [task for task in tasks if not is_done(task)]
+    chains = sum(processor_seconds(task, scale) for task in todo if task.config is not None)
+    computed = sum(processor_seconds(task, scale) for task in todo if task.config is None)
+    return chains / max(1, min(at_once, len(cores()))) + computed
+
+
+def spelt(seconds: float) -> str:
+    """A length of time.
+
+    Example:
+      >>> spelt(90), spelt(5400), spelt(1e8)
+      ('2 minutes', '1.5 hours', '3.2 years')
+    """
+    for unit, length in _UNITS:
+        if seconds >= length:
+            amount = seconds / length
+            return f"{amount:.0f} {unit}" if unit == "minutes" else f"{amount:.1f} {unit}"
+    return "less than a minute"
+
+
+def check_patience(seconds: float, what: str, *, yes: bool) -> None:
+    """Raise `UserError` if it would take days and nobody said that this is meant."""
+    if seconds >= LONG and not yes:
+        raise UserError(
+            f"`{what}` would take about {spelt(seconds)} on the processors of this machine; "
+            "`--yes` starts it all the same, `--dry-run` lists what it would do."
+        )

@@ -1,0 +1,33 @@
+"""The chains that Table 4 and the figures of traces and singular values share."""
+
+from itertools import pairwise
+
+from pxsgmcmc.reproduce.experiment import Arm, Part, Relation
+from pxsgmcmc.reproduce.scale import Scale
+
+PLAIN, OUT, INTO, ONE, TWO = "c=0, d=0", "c=1, d=0", "c=0, d=1", "c=1, d=1", "c=2, d=2"
+DEPTHS = (PLAIN, OUT, ONE, TWO)  # e = 1, 2, 3, 5 factors, as in the paper's figures
+REMARK = (
+    "All depths above zero have the settings that were searched for c = d = 1; the paper does not "
+    "say which ones its ablation had."
+)
+
+
+def arms(scale: Scale) -> list[Arm]:
+    """Depths of expansion; the first and the fourth are chains of Table 1."""
+
+    def expanded(label: str, out: int, into: int) -> Arm:
+        return Arm(label, "PX-SGHMC", {"expansion.out": out, "expansion.into": into})
+
+    return [
+        Arm(PLAIN, "SGHMC"),
+        expanded(OUT, 1, 0),
+        expanded(INTO, 0, 1),
+        expanded(ONE, 1, 1),
+        expanded(TWO, 2, 2),
+    ]
+
+
+def monotone(measure: str, relation: Relation) -> list[Part]:
+    """Each depth above, or below, the one before."""
+    return [Part(measure, deeper, relation, flatter) for flatter, deeper in pairwise(DEPTHS)]

@@ -1,0 +1,186 @@
+"""A page for each experiment, and one that leads to all of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from pxsgmcmc.report.drawing import style
+from pxsgmcmc.report.page import Folded, Section, render
+from pxsgmcmc.report.tables import Cell, Table
+from pxsgmcmc.report.verdicts import Judgement
+from pxsgmcmc.reproduce.claims import CLAIMS
+from pxsgmcmc.reproduce.figures import Series, drawn
+from pxsgmcmc.reproduce.outcome import part_sentence
+from pxsgmcmc.reproduce.tables import Made, Shown
+from pxsgmcmc.reproduce.verdicts import Verdict
+from pxsgmcmc.store.files import write_file, writing
+
+_TONES = {"holds": "right", "does not hold": "wrong", "cannot be told": ""}
+_KIND = "pxsgmcmc reproduce"
+
+
+def write_pages(made: Sequence[Made], folder: Path) -> list[Path]:
+    """Write the pages of these experiments, and the index over all pages in the folder.
+
+    Args:
+      made: experiments of one scale.
+      folder: where pages go, below the name of the scale.
+    """
+    target = folder / made[0].planner.scale.name
+    with writing(target):
+        target.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for one in made:
+        path = target / f"{one.experiment.name}.html"
+        write_file(path, page_of(one).encode())
+        paths.append(path)
+    index = target / "index.html"
+    write_file(index, index_of(made, target).encode())
+    return [*paths, index]
+
+
+def page_of(made: Made) -> str:
+    """The page of one experiment."""
+    series = [
+        Series(label, place, records)
+        for place, (label, records) in enumerate(made.records.items())
+        if records
+    ]
+    with style():
+        figures = [
+            drawing
+            for number, spec in enumerate(made.experiment.figures(made.planner.scale))
+            if (drawing := drawn(spec, series, f"figure-{number}")) is not None
+        ]
+    sections = [
+        Section("values", "Values", tables=[_table(table) for table in made.tables]),
+        Section("figures", "Figures", figures=figures),
+        Section(
+            "claims",
+            "Claims",
+            tables=[_claims_table(made.verdicts)],
+            folded=[
+                Folded(f"Every part of {name}", warnings=[part_sentence(t) for t in v.parts])
+                for name, v in made.verdicts.items()
+            ],
+        ),
+        Section("notes", "What to know", remarks=list(made.notes)),
+        Section("runs", "The runs", tables=[_runs_table(made)]),
+    ]
+    return render(
+        title=made.experiment.title,
+        lead=made.experiment.about,
+        verdict=_judgement(made.verdicts),
+        sections=[s for s in sections if any(s[2:]) and _is_filled(s)],
+        methods=series if figures and len(series) > 1 else [],
+        kind=f"{_KIND} {made.experiment.name} --scale {made.planner.scale.name}",
+    )
+
+
+def index_of(made: Sequence[Made], folder: Path) -> str:
+    """The page that leads to the others.
+
+    Args:
+      made: experiments whose pages are new.
+      folder: of all pages; older ones are listed without their verdicts.
+    """
+    rows = [
+        [
+            Cell(one.experiment.title, link=f"{one.experiment.name}.html"),
+            Cell(str(_fewest_seeds(one))),
+            Cell(", ".join(one.verdicts)),
+        ]
+        for one in made
+    ]
+    new = {f"{one.experiment.name}.html" for one in made} | {"index.html"}
+    older = sorted(path.name for path in folder.glob("*.html") if path.name not in new)
+    blank = [Cell("")] * 2
+    rows += [[Cell(name.removesuffix(".html"), link=name), *blank] for name in older]
+    verdicts = {name: v for one in made for name, v in one.verdicts.items()}
+    sections = [
+        Section(
+            "experiments",
+            "Experiments",
+            tables=[Table("Tables and figures", ["", "seeds", "claims"], rows)],
+        ),
+        Section("claims", "Claims", tables=[_claims_table(verdicts)]),
+    ]
+    scale = made[0].planner.scale
+    return render(
+        title="The paper, reproduced",
+        lead=f"At the {scale.name} scale: {scale.about}.",
+        verdict=_judgement(verdicts),
+        sections=[s for s in sections if _is_filled(s)],
+        kind=f"{_KIND} --scale {scale.name}",
+    )
+
+
+def _is_filled(section: Section) -> bool:
+    return bool(section.figures or section.remarks or any(table.rows for table in section.tables))
+
+
+def _table(table: Shown) -> Table:
+    """Our values, and those published below them in a row of their own."""
+    rows = []
+    for label, cells in table.rows:
+        rows.append([Cell(label), *(Cell(cell.ours, strong=True) for cell in cells)])
+        if any(cell.published for cell in cells):
+            rows.append([Cell("  published"), *(Cell(cell.published) for cell in cells)])
+    return Table(table.caption, table.head, rows, table.note)
+
+
+def _claims_table(verdicts: Mapping[str, Verdict]) -> Table:
+    rows = []
+    for name, verdict in verdicts.items():
+        p = "" if verdict.p is None else f"{verdict.p:.2g}"
+        held = sum(t.word == "holds" for t in verdict.parts)
+        rows.append(
+            [
+                Cell(f"{name}: {CLAIMS[name].text}"),
+                _word_cell("", verdict),
+                Cell(f"{held} of {len(verdict.parts)}"),
+                Cell(p),
+            ]
+        )
+    note = (
+        "A claim holds if every part of it has the right direction and corrected p < 0.05 over "
+        "seeds; it does not hold if any part has the wrong one. p is the one that decided."
+    )
+    return Table("Claims of the paper", ["", "verdict", "parts that hold", "p"], rows, note)
+
+
+def _word_cell(name: str, verdict: Verdict) -> Cell:
+    return Cell(f"{name} {verdict.word}".strip(), strong=True, tone=_TONES[verdict.word])
+
+
+def _runs_table(made: Made) -> Table:
+    rows = []
+    for label, records in made.records.items():
+        for record in records:
+            rows.append(
+                [
+                    Cell(f"{label}, seed {record.seed}"),
+                    Cell(record.headline[:90]),
+                    Cell(record.digest),
+                    Cell(record.revision[:12]),
+                ]
+            )
+    return Table("Runs", ["", "health", "settings", "revision"], rows)
+
+
+def _judgement(verdicts: Mapping[str, Verdict]) -> Judgement | None:
+    if not verdicts:
+        return None
+    words = [verdict.word for verdict in verdicts.values()]
+    counts = ", ".join(f"{words.count(w)} {w}" for w in _TONES if w in words)
+    healthy = False if "does not hold" in words else True if set(words) == {"holds"} else None
+    reasons = [f"{name}: {v.reason}" for name, v in verdicts.items() if v.reason]
+    return Judgement(healthy, f"Claims: {counts}", _names(verdicts), reasons[:6], 0)
+
+
+def _names(verdicts: Mapping[str, Verdict]) -> str:
+    return "; ".join(f"{name} {verdict.word}" for name, verdict in verdicts.items())
+
+
+def _fewest_seeds(made: Made) -> int:
+    counts: Iterable[int] = (len(records) for records in made.records.values())
+    return min(counts, default=0)

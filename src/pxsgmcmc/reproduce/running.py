@@ -1,0 +1,137 @@
+"""Making what a plan lacks: runs as jobs of an engine, computations one after the other.
+
+Whatever is killed, and wherever, no run that has its record is made again: a record is written as
+soon as its run is done, and a run directory goes on from where it was.
+"""
+
+import importlib
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from pxsgmcmc.chain.code_revision import code_revision
+from pxsgmcmc.config import write_config
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.jobs import DIAGNOSE, EVALUATE, SAMPLE, Ended, Engine, Job, JobFailed, Stage
+from pxsgmcmc.jobs.chains import chain_jobs
+from pxsgmcmc.jobs.display import Display
+from pxsgmcmc.jobs.local import Local
+from pxsgmcmc.reproduce import plan
+from pxsgmcmc.reproduce.computing import compute
+from pxsgmcmc.reproduce.plan import Task, is_done
+from pxsgmcmc.reproduce.reading import diverged_record, record_of
+from pxsgmcmc.reproduce.record import Record, write_record
+
+DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
+
+
+def engine_named(name: str, at_once: int) -> Engine:
+    """The engine of that name; each is a file of `jobs/` with a class of the same name."""
+    if name == "local":
+        return Local(at_once)
+    try:
+        module = importlib.import_module(f"pxsgmcmc.jobs.{name}")
+        return getattr(module, name.capitalize())(at_once)
+    except (ModuleNotFoundError, AttributeError, ValueError):
+        raise UserError(f"`--engine` cannot be {name!r}; known: local.") from None
+
+
+def make(
+    tasks: Sequence[Task], engine: Engine, *, title: str, command: str, scale: str
+) -> int | None:
+    """Make what has no record yet.
+
+    Args:
+      tasks: what is needed.
+      engine: that runs the chains.
+      title: of the progress.
+      command: to be kept with the records.
+      scale: its name.
+
+    Returns:
+      The number of the signal that stopped it, None if all is made.
+    """
+    todo = [task for task in tasks if not is_done(task)]
+    chains = [task for task in todo if task.config is not None]
+    if chains:
+        stopped_by = _Runs(chains, command, scale).make(engine, title)
+        if stopped_by is not None:
+            return stopped_by
+    computed = [task for task in todo if task.config is None]
+    for number, task in enumerate(computed, start=1):
+        print(f"{title}: computing {task.label} ({number} of {len(computed)})", flush=True)
+        began = time.monotonic()
+        values, curves = compute(task.arm.compute, task.arm.over, task.seed)
+        write_record(
+            task.record,
+            Record(
+                scale=scale,
+                method=task.method,
+                digest=task.digest,
+                seed=task.seed,
+                outcome="done",
+                healthy=None,
+                headline="computed",
+                values=values,
+                curves=curves,
+                config=str(dict(task.arm.over)),
+                command=command,
+                revision=code_revision(),
+                hashes={},
+                seconds=round(time.monotonic() - began, 1),
+                parts=task.parts,
+            ),
+        )
+    return None
+
+
+class _Runs:
+    """Runs of a plan, and the jobs that make them."""
+
+    def __init__(self, tasks: Sequence[Task], command: str, scale: str):
+        self._command, self._scale = command, scale
+        self._of: dict[Job, Task] = {}
+        self._left: dict[Path, set[Job]] = {}
+        self._seconds: dict[Path, float] = {}
+        for task in tasks:
+            jobs = jobs_of(task)
+            self._of |= dict.fromkeys(jobs, task)
+            self._left[task.folder], self._seconds[task.folder] = set(jobs), 0.0
+
+    def make(self, engine: Engine, title: str) -> int | None:
+        with closing(Display(title, list(self._of), self._on_end, seconds=30.0)) as display:
+            todo = display.todo
+            for job in self._of.keys() - set(todo):  # done, and killed before its record was kept
+                display.ended(job, Ended(0))
+            return engine.run(todo, display)
+
+    def _on_end(self, job: Job, ended: Ended) -> str | None:
+        task = self._of[job]
+        if ended.code >= 128:
+            return None
+        if ended.code not in (0, DIVERGED):
+            raise JobFailed(job, ended).as_error()
+        self._seconds[task.folder] += ended.seconds
+        self._left[task.folder].discard(job)
+        if ended.code == DIVERGED:
+            made = diverged_record(task, self._scale, self._command, ended.sentence)
+        elif self._left[task.folder]:
+            return None
+        else:
+            made = record_of(task, self._scale, self._command, self._seconds[task.folder])
+        write_record(task.record, made)
+        return f"{task.label}: {made.headline}"
+
+
+def jobs_of(task: Task) -> list[Job]:
+    """The jobs of a run: one, or one for each of its chains, which are then judged together."""
+    config = task.config
+    assert config is not None
+    task.folder.parent.mkdir(parents=True, exist_ok=True)
+    if config.chains > 1:
+        jobs = chain_jobs(config, task.folder, resume=True)
+        return [Job(j.config, j.folder, f"{task.label}, {j.label}", chain=j.chain) for j in jobs]
+    stages: tuple[Stage, ...] = (SAMPLE, EVALUATE)
+    stages += (DIAGNOSE,) if plan.DIAGNOSE in task.parts else ()
+    return [Job(write_config(config), str(task.folder), task.label, stages=stages)]

@@ -1,0 +1,91 @@
+"""The search for the settings of all methods at a scale: the same rules and effort for each.
+
+Every trial is a chain of the scale's own length, scored by the NLL of the average of all its draws
+on the validation rows. Its seeds are not those of the runs that are reported.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pxsgmcmc.config import Config
+from pxsgmcmc.jobs import Engine
+from pxsgmcmc.reproduce.methods import METHODS
+from pxsgmcmc.reproduce.scale import Scale
+from pxsgmcmc.reproduce.settings_file import Chosen, read_settings, settings_path, write_settings
+from pxsgmcmc.store.files import write_file
+from pxsgmcmc.tuning.best_first import Rules
+from pxsgmcmc.tuning.search import Book, Study, chosen, search
+
+SEEDS = (1000, 1001)
+MOST = 14  # chains a method may use
+_KEPT = ("validation_nll", "mean", "settled", "over", "chains", "points", "inside", "tried")
+# Where a whole chain takes long, trials are shorter.
+_TRIAL = {"laptop": {"chain.burn_in": 1000, "chain.draws": 4}, "desk": {}, "paper": {}}
+GROUPS = {"table1": tuple(METHODS)[:7], "samplers": tuple(METHODS)}
+
+
+def study_of(scale: Scale, methods: Sequence[str]) -> Study:
+    """What is searched: the axes of these methods."""
+
+    def load(method: str, flags: list[str]) -> Config:
+        settings: dict[str, Any] = dict(METHODS[method].settings)
+        settings |= _TRIAL[scale.name] | _one_member(scale, method)
+        settings |= {"evaluate.corruptions": False, "evaluate.shifts": ()}
+        settings |= {"evaluate.out_of_distribution": ()}
+        # Before the flags of a trial put the searched values in, the centre of the grid stands.
+        settings |= {axis.name: axis.centre for axis in METHODS[method].axes}
+        pairs = zip(flags[::2], flags[1::2], strict=True)
+        settings |= {flag.removeprefix("--"): _number(text) for flag, text in pairs}
+        return scale.config(settings)
+
+    rules = Rules({m: METHODS[m].axes for m in methods}, SEEDS, MOST)
+    return Study({m: m for m in methods}, rules, load)
+
+
+def _one_member(scale: Scale, method: str) -> dict[str, Any]:
+    members = METHODS[method].settings.get("chains", 1)
+    if members == 1:
+        return {}
+    chain = scale.config({"sampler.name": "sgd", "sampler.step_size": 1.0}).chain
+    steps = (chain.burn_in + chain.draws * chain.cycle_length) // members
+    return {"chains": 1, "chain.draws": 1, "chain.burn_in": 0, "chain.cycle_length": steps}
+
+
+def _number(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def find_settings(
+    scale: Scale, group: str, engine: Engine, runs: Path, outcomes: Path, command: str
+) -> int | None:
+    """Search, and write the outcome to the scale's settings.
+
+    All methods are searched in one go: who settles first goes on with its runners-up until all have
+    used equally many chains.
+
+    Args:
+      scale: the size.
+      group: of methods that are searched together, a key of `GROUPS`.
+      engine: that runs the trials.
+      runs: folder of their run directories.
+      outcomes: folder of the file of all outcomes, from which a search goes on anywhere.
+      command: to be kept with the settings.
+
+    Returns:
+      The number of the signal that stopped it, None if it is over.
+    """
+    for folder in (runs, outcomes):
+        folder.mkdir(parents=True, exist_ok=True)
+    book = Book(study_of(scale, GROUPS[group]), outcomes / f"{scale.name}-{group}.json")
+    stopped_by = search(book, engine, runs / scale.name)
+    book.save()
+    settings = read_settings(scale.name)
+    for method, choice in chosen(book.study.rules, book.losses).items():
+        outcome = {key: choice[key] for key in _KEPT}
+        settings[method] = Chosen(choice["settings"], command, outcome)
+    write_file(settings_path(scale.name), write_settings(scale.name, settings))
+    return stopped_by

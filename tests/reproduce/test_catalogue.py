@@ -1,0 +1,137 @@
+"""Every experiment at every scale: what it names is there, and what it would run can be read."""
+
+import pytest
+
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.reproduce.catalogue import MISSING, MODULES, all_experiments, experiment_named
+from pxsgmcmc.reproduce.claims import CLAIMS
+from pxsgmcmc.reproduce.methods import METHODS
+from pxsgmcmc.reproduce.plan import STRESS, Places, Planner
+from pxsgmcmc.reproduce.scale import SCALES
+from pxsgmcmc.reproduce.settings_file import Chosen, read_settings
+
+MADE_UP = {
+    name: Chosen({axis.name: axis.centre for axis in method.axes}, "made up")
+    for name, method in METHODS.items()
+}
+
+
+def planner(scale, tmp_path, chosen=MADE_UP):
+    return Planner(SCALES[scale], chosen, Places(tmp_path / "results", tmp_path / "runs"), {})
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", MODULES)
+def test_what_an_experiment_names_is_there(name, scale):
+    experiment = experiment_named(name)
+    size = SCALES[scale]
+    labels = [arm.label for arm in experiment.arms(size)]
+    assert experiment.name == name and len(set(labels)) == len(labels)
+    assert experiment.tables(size)
+    for arm in experiment.arms(size):
+        assert arm.compute or arm.method in METHODS
+    for claim, parts in experiment.claims(size).items():
+        assert claim in CLAIMS and parts
+        for part in parts:
+            assert part.first in labels and (
+                not isinstance(part.second, str) or part.second in labels
+            )
+    at_full_size = [arm.label for arm in experiment.arms(SCALES["paper"])]
+    for label, _ in experiment.published:
+        assert label in at_full_size
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_configuration_can_be_read(scale, tmp_path):
+    plan = planner(scale, tmp_path)
+    for experiment in all_experiments(scale):
+        for task in plan.tasks([experiment], [3]):
+            assert task.config is None or (task.config.seed, task.config.threads) == (3, 1)
+
+
+def test_all_claims_are_in_an_experiment_or_known_to_be_missing():
+    spoken_of = {c for e in all_experiments() for c in e.claims(SCALES["desk"])}
+    missing = {"C10", "C11", "C12", "C22"}  # with those in MISSING
+    assert spoken_of | missing == set(CLAIMS) and not spoken_of & missing and MISSING
+
+
+def test_tables_share_their_runs_whatever_they_call_them(tmp_path):
+    plan = planner("desk", tmp_path)
+    names = ("table1", "table2", "table6", "ood-plots", "corruption-plots")
+    first = plan.tasks([experiment_named("table1")], range(2))
+    assert len(first) == 14
+    assert plan.tasks([experiment_named(name) for name in names], range(2)) == first
+    digests = {task.arm.label: task.digest for task in first}
+    depths = {t.arm.label: t for t in plan.tasks([experiment_named("table4")], [0])}
+    assert depths["c=0, d=0"].digest == digests["SGHMC"]
+    assert depths["c=1, d=1"].digest == digests["PX-SGHMC"]
+    assert depths["c=2, d=2"].digest not in digests.values()
+
+
+def test_a_shared_run_goes_through_what_any_of_its_experiments_needs(tmp_path):
+    plan = planner("desk", tmp_path)
+    depths = {t.arm.label: t for t in plan.tasks([experiment_named("table4")], [0])}
+    assert depths["c=0, d=0"].parts == ("evaluate", "stress", "diagnose")
+    assert depths["c=2, d=2"].parts == ("evaluate", "diagnose")
+    assert depths["c=2, d=2"].config.evaluate.shifts == ()
+    assert depths["c=0, d=0"].config.evaluate.shifts == ("digits-shift",)
+
+
+def test_a_constant_schedule_takes_the_searched_peak(tmp_path):
+    plan = planner("desk", tmp_path)
+    tasks = {t.arm.label: t.config for t in plan.tasks([experiment_named("table9")], [0])}
+    peak = MADE_UP["SGHMC"].settings["sampler.step_size.peak"]
+    assert tasks["standard, constant"].sampler.step_size == peak
+    assert tasks["standard, constant, half"].sampler.step_size == peak / 2
+    assert tasks["standard, cyclical"].sampler.step_size.peak == peak
+
+
+def test_members_of_an_ensemble_share_the_steps_of_one_chain(tmp_path):
+    plan = planner("desk", tmp_path)
+    tasks = {t.arm.label: t.config for t in plan.tasks([experiment_named("table1")], [0])}
+    chain, member = tasks["SGHMC"].chain, tasks["Deep ensemble"].chain
+    steps = chain.burn_in + chain.draws * chain.cycle_length
+    assert tasks["Deep ensemble"].chains * member.cycle_length == steps and member.draws == 1
+
+
+def test_at_the_papers_size_everything_is_as_published(tmp_path):
+    plan = planner("paper", tmp_path, read_settings("paper"))
+    tasks = {t.arm.label: t.config for t in plan.tasks([experiment_named("table1")], [0])}
+    assert list(tasks) == ["SGLD", "pSGLD", "SGHMC", "SGNHT", "PX-SGHMC"]
+    for config in tasks.values():
+        chain = config.chain
+        numbers = (chain.draws, chain.cycle_length, chain.batch_size, chain.burn_in)
+        assert numbers == (100, 5000, 256, 0)
+        assert (config.model.depth, config.model.width) == (20, 16)
+        assert config.sampler.temperature == 1.0 and config.data.downscale == 1
+    px, sp = tasks["PX-SGHMC"], tasks["SGHMC"]
+    assert (px.sampler.friction.base, px.sampler.friction.factors) == (100.0, 1.0)
+    assert (px.prior.variance, px.prior.factor_variance) == (0.02, 0.5)
+    assert (px.sampler.step_size.peak, sp.sampler.step_size.peak) == (1e-4, 3e-4)
+    assert (sp.prior.variance, sp.sampler.friction, px.expansion.out) == (0.05, 100.0, 1)
+
+
+def test_a_method_without_settings_names_the_search(tmp_path):
+    plan = planner("desk", tmp_path, {})
+    with pytest.raises(UserError, match="SGLD has no settings at the desk scale yet: find them by"):
+        plan.tasks([experiment_named("table1")], [0])
+
+
+def test_only_one_row_of_a_table(tmp_path):
+    plan = planner("desk", tmp_path)
+    tasks = plan.tasks([experiment_named("table1")], range(3), "SGNHT")
+    assert [(t.arm.label, t.seed) for t in tasks] == [("SGNHT", 0), ("SGNHT", 1), ("SGNHT", 2)]
+    with pytest.raises(UserError, match="did you mean `SGNHT`"):
+        plan.tasks([experiment_named("table1")], [0], "SGHNT")
+
+
+def test_the_shipped_settings_can_be_read():
+    for scale in SCALES:
+        assert all(name in METHODS for name in read_settings(scale))
+
+
+def test_adding_a_part_to_the_evaluation_does_not_change_the_run(tmp_path):
+    plan = planner("desk", tmp_path)
+    arm = experiment_named("table1").arms(SCALES["desk"])[2]
+    assert plan.config(arm, 0, (STRESS,)).evaluate != plan.config(arm, 0, ()).evaluate
+    assert plan.task(arm, 0).digest == plan.task(arm, 1).digest

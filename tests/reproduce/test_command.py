@@ -1,0 +1,91 @@
+"""`pxsgmcmc reproduce`: what it lists, and bad input in one sentence."""
+
+import pytest
+
+from pxsgmcmc.reproduce.estimate import spelt
+from tests.helpers.cli_calls import assert_one_line, call
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    monkeypatch.setenv("PXSGMCMC_DATA", str(tmp_path / "data"))
+    return ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+
+
+def test_the_list_has_every_experiment_and_says_what_is_missing():
+    said = call("reproduce", "list")
+    assert said.code == 0
+    for name in ("toy", "table1", "table9", "cold-posterior", "burn-in"):
+        assert f"\n{name} " in f"\n{said.out}"
+    assert "l2e" in said.out and "not yet" in said.out
+
+
+def test_a_dry_run_lists_runs_and_cost_and_makes_nothing(places, tmp_path):
+    said = call("reproduce", "table4", "--dry-run", "--seeds", "2", *places)
+    assert said.code == 0 and "c=2, d=2, seed 1" in said.out
+    assert "10 of 10 to make, about" in said.out and "GB of memory each" in said.out
+    assert not (tmp_path / "results").exists() and not (tmp_path / "runs").exists()
+
+
+def test_desk_experiments_take_minutes_and_all_of_them_two_hours(places):
+    said = call("reproduce", "all", "--dry-run", "--at-once", "2", *places)
+    hours = said.out.splitlines()[-1].partition("about ")[2].partition(" hours")[0]
+    assert float(hours) <= 2.0
+
+
+def test_an_unknown_name_is_corrected(places):
+    assert_one_line(call("reproduce", "table11", *places), 2, "did you mean `table1`?")
+
+
+def test_what_is_not_built_says_so(places):
+    assert_one_line(call("reproduce", "l2e", *places), 2, "is not built yet")
+
+
+def test_no_seeds_are_refused(places):
+    said = call("reproduce", "table1", "--seeds", "0", *places)
+    assert_one_line(said, 2, "`seeds` must be a whole number of at least 1, got 0")
+
+
+def test_an_unknown_scale_is_corrected(places):
+    said = call("reproduce", "table1", "--scale", "lap", *places)
+    assert_one_line(said, 2, "`--scale` cannot be 'lap'; did you mean `laptop`?")
+
+
+def test_what_takes_weeks_has_to_be_asked_for_twice(places):
+    said = call("reproduce", "table1", "--scale", "paper", *places)
+    assert_one_line(said, 2, "would take about", "days", "`--yes` starts it all the same")
+
+
+def test_missing_data_are_named_with_their_address(places):
+    said = call("reproduce", "table1", "--scale", "paper", "--yes", *places)
+    assert_one_line(said, 2, "pxsgmcmc data get cifar10", "https://www.cs.toronto.edu")
+
+
+def test_a_damaged_record_is_named(places, tmp_path):
+    listed = call("reproduce", "table4", "--dry-run", "--seeds", "1", *places)
+    digest = next(line for line in listed.out.splitlines() if "c=2" in line).split()[-2]
+    folder = tmp_path / "results" / "desk" / f"px-sghmc-c-2-d-2-{digest}"
+    folder.mkdir(parents=True)
+    (folder / "seed-0.json").write_text("{")
+    said = call("reproduce", "table4", "--seeds", "1", *places)
+    assert_one_line(said, 2, "seed-0.json` is damaged: remove it, and the run is made again")
+
+
+def test_claims_are_listed_with_a_verdict_at_each_scale(places):
+    said = call("reproduce", "claims", *places[:2])
+    assert said.code == 0 and said.out.count("no runs yet") > 20
+    assert "C26 (Section 3.2)" in said.out and "command pxsgmcmc reproduce table1" in said.out
+    page = call("reproduce", "claims", "--markdown", *places[:2])
+    assert page.out.startswith("| | claim | place | desk | laptop | paper | command |")
+
+
+def test_the_papers_size_needs_no_search():
+    assert_one_line(call("reproduce", "search", "--scale", "paper"), 2, "must be desk or laptop")
+
+
+def test_lengths_of_time_are_round():
+    assert (spelt(30.0), spelt(3600.0), spelt(86400.0 * 800)) == (
+        "less than a minute",
+        "1.0 hours",
+        "2.2 years",
+    )
