@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from tests.helpers.quick_jit import long_jit
 
 from pxsgmcmc.types import Sampler
 
@@ -51,7 +52,7 @@ def last_states(
 
         return jax.lax.fori_loop(0, steps, transition, state)
 
-    compiled = jax.jit(jax.vmap(run, in_axes=(None, 0)))
+    compiled = long_jit(jax.vmap(run, in_axes=(None, 0)))
     arrays = {name: jnp.asarray(column, jnp.float32) for name, column in cases.items()}
 
     def simulate(seed: int) -> Any:
