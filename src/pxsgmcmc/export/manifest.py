@@ -1,9 +1,9 @@
 """What an exported file says of itself and of the run it came from."""
 
+from importlib import metadata
 from typing import Any
 
 import jax
-from jaxlib.version import __version__ as jaxlib_version
 
 from pxsgmcmc import __version__
 from pxsgmcmc.export.options import ExportOptions
@@ -62,7 +62,7 @@ def manifest_of(
         "written_by": {
             "pxsgmcmc": __version__,
             "jax": jax.__version__,
-            "jaxlib": jaxlib_version,
+            "jaxlib": metadata.version("jaxlib"),
             "platforms": list(PLATFORMS),
         },
     }
