@@ -105,3 +105,21 @@ def test_without_validation_rows_it_says_so(tmp_path):
     )
     with pytest.raises(UserError, match="`validation` must be given"):
         work(job, lambda stage: Silent())
+
+
+def test_a_problem_of_the_users_own_loses_its_test_rows_as_well(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np, pxsgmcmc as px\n"
+        "def make():\n"
+        "    x, y = np.eye(4, dtype=np.float32), np.arange(4) % 2\n"
+        "    return px.Problem(lambda W, x: x @ W, px.likelihoods.categorical(), train=(x, y),\n"
+        "        validation=(x, y), test=(x, y), shifts={'s': (x, y)}, init=x[:, :2])\n"
+    )
+    text = 'problem = "mine:make"\n[sampler]\nname = "sgld"\nstep_size = 1e-3\n[chain]\n'
+    config = parse_config(text + "draws = 1\ncycle_length = 1\nbatch_size = 2\n", folder=tmp_path)
+    sighted, blind = build(config).problem, build(config, blind=True).problem
+    assert sighted.test is not None and sighted.shifts
+    assert blind.test is None and blind.shifts == {} and blind.validation is not None
+    assert blind.sha256 == sighted.sha256
+    given = build(config, blind=True, problem=sighted).problem
+    assert given.test is None and given.name == sighted.name

@@ -48,7 +48,11 @@ def validate(run: Run, *, progress: Show | Progress = False) -> Validation:
 
 
 def _too_hot(evidence: Evidence) -> float | None:
-    """How far the worst temperature is beyond its limit; one that is too cold counts as well."""
+    """How far the worst temperature is beyond its limit; one that is too cold counts as well.
+
+    Momentum that has not warmed up belongs to a chain that has hardly left its start: from a warm
+    start it scores well with few draws, and would be preferred for not sampling.
+    """
     shares = [
         abs(heat.value / heat.expected - 1.0) / max(WARM, heat.chance) - 1.0
         for heat in evidence.kinetic.values()
