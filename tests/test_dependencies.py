@@ -13,8 +13,9 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # Modules whose packages are called something else.
 PACKAGE = {"PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image"}
-# Imported where they are there, and never needed: what shows a notebook, what reads Parquet.
-OPPORTUNE = {"ipython", "pyarrow", "polars"}
+# Imported where they are there, and never needed: what shows a notebook, what reads Parquet,
+# what predictions are given as.
+OPPORTUNE = {"ipython", "pyarrow", "polars", "pandas"}
 IMPORTERS = {"need", "_import", "_installed", "import_module"}
 # Rooms and files that belong to an extra; everything else must work without one.
 EXTRAS = {
@@ -22,6 +23,7 @@ EXTRAS = {
     "report": {"report"},
     "data": {"data"},
     "diagnostics": {"diag"},
+    "sklearn": {"sklearn"},
 }
 
 
