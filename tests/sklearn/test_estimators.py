@@ -47,7 +47,8 @@ def regressor(rows):
     X = rows[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return PXRegressor(**SMALL).fit(X, 100.0 + 10.0 * X[:, 0])
+        noise = np.random.default_rng(1).normal(size=60)
+        return PXRegressor(**SMALL).fit(X, 100.0 + 10.0 * X[:, 0] + noise)
 
 
 def test_string_labels_come_back_with_probabilities(classifier, rows):
@@ -79,7 +80,7 @@ def test_intervals_quantiles_and_deviations_belong_together(regressor, rows):
 
 def test_several_targets_keep_their_shape(rows):
     X = rows[0]
-    fitted = PXRegressor(**SMALL).fit(X, np.stack([X[:, 0], -X[:, 1]], axis=1))
+    fitted = PXRegressor(**SMALL).fit(X, np.stack([X[:, 0], -X[:, 1]], axis=1) + 0.3 * X[::-1])
     assert fitted.predict(X).shape == (60, 2) and fitted.predict_interval(X).shape == (60, 2, 2)
 
 

@@ -1,10 +1,10 @@
 """Chains of an estimator: an ordinary run, by the ordinary loop, of a program that is kept."""
 
-import copy
+import dataclasses
 import time
 from pathlib import Path
 from signal import SIGINT
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -14,28 +14,20 @@ from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.runner import Chain, Pace, Record, Runner
 from pxsgmcmc.errors import Interrupted
+from pxsgmcmc.expansion import Expanded
 from pxsgmcmc.progress import Progress
 from pxsgmcmc.rng import streams
 from pxsgmcmc.samplers.sghmc import SGHMCState
-from pxsgmcmc.sklearn.programs import Spec, program_for
+from pxsgmcmc.sklearn.programs import Program, Spec, program_for
 from pxsgmcmc.sklearn.records import Request, begin_records
 from pxsgmcmc.sklearn.settings import SHORTEST, Settings, find_settings, longest_cycle
 from pxsgmcmc.sklearn.stepper import Stepper
 from pxsgmcmc.tree import size
 from pxsgmcmc.tuning.lengths import round_number
-from pxsgmcmc.types import Tree
+from pxsgmcmc.types import Batch, Tree
 
 BURN_IN = 5  # cycles, after the steps that led to the settings
 RETRIES = 3
-
-
-class Finished(NamedTuple):
-    """What the chains left."""
-
-    records: list[Record]
-    states: list[Any]
-    like: Tree  # of a draw
-    position: Tree  # of chain 0 at its start, for groups
 
 
 class _Advance:
@@ -70,7 +62,7 @@ class _AllRows:
         """Nothing to shuffle."""
 
 
-def run_chains(request: Request, records: list[Record] | None, progress: Progress) -> Finished:
+def run_chains(request: Request, records: list[Record] | None, progress: Progress) -> list[Record]:
     """Find settings, run the chains to their end; or go on with `records`.
 
     Raises:
@@ -91,13 +83,10 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
     first = jax.tree.map(np.asarray, program.expanded(params[0]))
     if records is None:
         progress.tell(0.0, "finding settings")
-        # Chains of their own noise and batches: what led here is not used again.
-        scout = Stepper(
-            spec, program, data, request.count, _others(batches, request, spec), _folded(noise)
-        )
-        positions = jax.tree.map(lambda *x: np.stack(x), *[_like(first, p) for p in params])
-        state, found, taken = find_settings(scout, positions)
-        state = state._replace(step=np.zeros(spec.chains, np.int32))
+        scout = _scout(request, data, batches, noise)
+        positions = jax.tree.map(lambda *x: np.stack(x), *[_around(first, p) for p in params])
+        state, found, taken = find_settings(scout, positions, spec.sampler)
+        state = _beginning(spec, program, state)
         h, friction = found.step_size, found.friction
         spent = time.monotonic() - began
         collection = _lengths(request, stepper, state, found, spent)
@@ -115,7 +104,7 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
         collection = Collection(**{**origin["collection"], "draws": request.draws})
         # Shapes alone: what the numbers are is in the saved states.
         still = jax.tree.map(lambda x: np.stack([x] * spec.chains), first)
-        state = SGHMCState(np.zeros(spec.chains, np.int32), still, still)
+        state = _beginning(spec, program, SGHMCState(None, still, still))
     if spec.chains == 1:
         state = jax.tree.map(lambda x: x[0], state)
     chains = [
@@ -142,8 +131,7 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
             record.close()
     if runner.stopped_by is not None:
         _raise_interrupted(runner.stopped_by, request.out)
-    like = jax.eval_shape(lambda: params[0])
-    return Finished(records, runner.states(), like, first)
+    return records
 
 
 def _with_noise(spec: Spec, params: Tree) -> Tree:
@@ -152,28 +140,33 @@ def _with_noise(spec: Spec, params: Tree) -> Tree:
     return {"network": params, "likelihood": own} if own else params
 
 
-def _like(expanded: Tree, params: Tree) -> Tree:
-    """The same factors around other parameters."""
-    if not hasattr(expanded, "factors"):
-        return jax.tree.map(np.asarray, params)
-    other = copy.copy(expanded)
-    object.__setattr__(other, "base", jax.tree.map(np.asarray, params))
-    return other
+def _around(expanded: Tree, params: Tree) -> Tree:
+    """The factors of one position around other parameters."""
+    params = jax.tree.map(np.asarray, params)
+    return dataclasses.replace(expanded, base=params) if isinstance(expanded, Expanded) else params
 
 
-def _folded(noise: Any) -> Any:
-    return jax.vmap(lambda key: jax.random.fold_in(key, 2**31 - 1))(noise)
+def _scout(request: Request, data: Batch, batches: list[Any], noise: Any) -> Stepper:
+    """SGHMC with noise and batches of its own: what led to a start is not met again."""
+    spec = dataclasses.replace(request.spec, sampler="sghmc")
+    if spec.batch:
+        keys = [streams((request.seed + 2**30) % 2**31, chain) for chain in range(spec.chains)]
+        batches = [Batches(k.batches, data_size=request.count, batch_size=spec.batch) for k in keys]
+    noise = jax.vmap(lambda key: jax.random.fold_in(key, 2**31 - 1))(noise)
+    return Stepper(spec, program_for(spec), data, request.count, batches, noise)
 
 
-def _others(batches: list[Any], request: Request, spec: Spec) -> list[Any]:
-    if not spec.batch:
-        return batches
-    keys = [streams((request.seed + 2**30) % 2**31, chain) for chain in range(spec.chains)]
-    return [Batches(k.batches, data_size=request.count, batch_size=spec.batch) for k in keys]
+def _beginning(spec: Spec, program: Program, state: SGHMCState) -> Any:
+    """A state of the sampler at step 0, where those of SGHMC are; with their momentum if it can."""
+    if spec.sampler == "sghmc":
+        return state._replace(step=np.zeros(spec.chains, np.int32))
+    one = jax.tree.map(lambda x: x[0], state.position)
+    friction = {"base": 1.0, "factors": 1.0}
+    return jax.vmap(program.sampler(1.0, friction, one).init)(state.position)
 
 
 def _lengths(
-    request: Request, stepper: Stepper, state: SGHMCState, found: Settings, spent: float
+    request: Request, stepper: Stepper, state: Any, found: Settings, spent: float
 ) -> Collection:
     """Cycles that forget what they began with, or as long as there is time.
 

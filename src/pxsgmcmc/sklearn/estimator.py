@@ -17,7 +17,7 @@ from pxsgmcmc.likelihoods.likelihood import Likelihood
 from pxsgmcmc.problem import LIKELIHOOD, NETWORK, Problem
 from pxsgmcmc.progress import progress_for
 from pxsgmcmc.run import Run
-from pxsgmcmc.sklearn.chains import Finished, run_chains
+from pxsgmcmc.sklearn.chains import run_chains
 from pxsgmcmc.sklearn.fitted import Fitted, stacked_draws, tree_of
 from pxsgmcmc.sklearn.frames import check_kind
 from pxsgmcmc.sklearn.networks import hashable, network_of
@@ -134,10 +134,10 @@ class PXEstimator(BaseEstimator):
         shown = progress_for(type(self).__name__, bool(self.verbose))
         try:
             records = self._begun(request, shown)
-            finished = run_chains(request, records, shown)
+            records = run_chains(request, records, shown)
         finally:
             shown.close()
-        self._keep(finished, request, given, weighted, inputs, targets, names)
+        self._keep(records, request, given, weighted, inputs, targets, names)
         verdict = self.run_.verdict
         if verdict.healthy is False:
             text = " ".join([verdict.headline + ".", *verdict.warnings, REMEDY])
@@ -161,13 +161,13 @@ class PXEstimator(BaseEstimator):
                 raise
         return records
 
-    def _keep(self, finished: Finished, request: Request, given: Any, weighted: bool,
+    def _keep(self, records: list[Any], request: Request, given: Any, weighted: bool,
               inputs: Any, targets: Any, names: tuple[str, ...]) -> None:  # fmt: skip
         in_memory = request.out is None
         self._spec = request.spec
         self._fitted = Fitted(
-            draws=stacked_draws(finished.records),
-            records=finished.records if in_memory else None,
+            draws=stacked_draws(records),
+            records=records if in_memory else None,
             out=None if in_memory else str(request.out),
             chains=request.spec.chains,
             x=given[0],

@@ -118,7 +118,9 @@ def program_for(spec: Spec) -> Program:
         empty = (state, none, none, none, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), heat))
         state, first, last, total, heats = jax.lax.fori_loop(0, count, body, empty)
         here = jnp.full_like(none, h)
-        sums = StepSums(total, first, last, count * here, here, here, none, none, heats)
+        sums = StepSums(
+            total, first, last, count.astype(here.dtype) * here, here, here, none, none, heats
+        )
         return state, sums
 
     return Program(

@@ -24,11 +24,14 @@ from pxsgmcmc.tuning.laws import sghmc_limit
 from pxsgmcmc.tuning.recommend import recommend
 from pxsgmcmc.types import Tree
 
-STRETCHES = (1, 2, 4)  # times the longest cycle: steps between looks, each with caution
+STRETCHES = (1, 1, 2, 2, 4)  # times the longest cycle: steps between looks, each with caution
+SHORTEST_STRETCH = 50  # steps, times the same: noise has to find its scale, and with it curvature
 CAUTION = 0.5  # share of the honest step
 SAFETY = 1.0 / 3.0  # share of the stability limit: curvatures elsewhere are not those measured
 SHORTEST, LONGEST = 10, 200  # steps between draws; few rows have a wide posterior, soon forgotten
 ROWS_A_STEP = 4  # the longest cycle has a step for so many rows
+NOISE_SAFETY = 1.0 / 8.0  # the same with sampled noise: curvature grows as the noise shrinks
+DAMPING = 0.2  # share of the momentum that a cautious step loses
 ATTEMPTS = 6  # at a stretch, each with half of the step before
 
 
@@ -58,38 +61,43 @@ def longest_cycle(rows: int) -> int:
     return min(LONGEST, max(SHORTEST, rows // ROWS_A_STEP))
 
 
-def find_settings(stepper: Stepper, positions: Tree) -> tuple[Any, Settings, int]:
+def find_settings(
+    stepper: Stepper, positions: Tree, sampler: str
+) -> tuple[SGHMCState, Settings, int]:
     """States of the chains after some cautious steps, settings that are honest there, steps taken.
 
     Args:
-      stepper: the program and its data.
+      stepper: a program of SGHMC and its data.
       positions: starts of all chains, stacked.
+      sampler: that the settings are for.
     """
     flat = Flat(jax.tree.map(lambda x: x[0], positions))
     state = _at_rest(positions)
     taken = 0
-    for stretch in (times * longest_cycle(stepper.count) for times in STRETCHES):
-        vector = flat.vectors(state.position)[0]
-        found = _without_noise(stepper, flat, [vector])
+    unit = max(SHORTEST_STRETCH, longest_cycle(stepper.count))
+    for stretch in (times * unit for times in STRETCHES):
+        found = _without_noise(stepper, flat, flat.vectors(state.position)[:2])
         state = _cautious(stepper, state, taken, stretch, found)
         taken += stretch
-    vectors = flat.vectors(state.position)[: min(2, stepper.spec.chains)]
-    if stepper.spec.batch or stepper.spec.sampler != "sghmc":
-        return state, _with_noise(stepper, flat, vectors), taken
+    vectors = flat.vectors(state.position)[:4]
+    if stepper.spec.batch or sampler != "sghmc":
+        return state, _with_noise(stepper, flat, vectors, sampler), taken
     return state, _without_noise(stepper, flat, vectors), taken
 
 
-def _with_noise(stepper: Stepper, flat: Flat, vectors: Sequence[np.ndarray]) -> Settings:
+def _with_noise(
+    stepper: Stepper, flat: Flat, vectors: Sequence[np.ndarray], sampler: str
+) -> Settings:
     """What the laws recommend, gradient noise included."""
     seen = combine([measure_at(stepper, flat, vector) for vector in vectors])
-    found = recommend(seen, stepper.spec.sampler)
+    found = recommend(seen, sampler)
     times = [time for pair in found.prediction.autocorrelation.values() for time in pair]
     memory = max((t for t in times if t < float("inf")), default=float(LONGEST))
     return Settings(found.step_size, dict(found.friction), memory, repr(found))
 
 
 def _without_noise(stepper: Stepper, flat: Flat, vectors: Sequence[np.ndarray]) -> Settings:
-    """A third of the stability limit, damped critically in the softest direction.
+    """A share of the stability limit, damped critically in the softest direction.
 
     Without gradient noise the laws ask for nothing else, and there is nothing to search for.
     """
@@ -103,9 +111,12 @@ def _without_noise(stepper: Stepper, flat: Flat, vectors: Sequence[np.ndarray]) 
         largest = max(largest, found.largest)
     friction = {name: 2.0 * float(np.sqrt(max(c, 1e-6))) for name, c in prior.items()}
     largest = max(largest, *prior.values())
-    h = SAFETY * sghmc_limit(largest, max(friction.values()))
+    safety = NOISE_SAFETY if stepper.spec.likelihood.start() else SAFETY
+    h = safety * sghmc_limit(largest, max(friction.values()))
     memory = max(sghmc_relaxation(max(c, 1e-6), h, friction[name]) for name, c in prior.items())
-    text = f"SGHMC: step size {h:.3g}, a third of the stability limit at curvature {largest:.3g}"
+    text = (
+        f"SGHMC: step size {h:.3g}, {safety:.2g} of the stability limit at curvature {largest:.3g}"
+    )
     return Settings(h, friction, float(memory), text)
 
 
@@ -118,8 +129,9 @@ def _at_rest(positions: Tree) -> SGHMCState:
 def _cautious(stepper: Stepper, state: Any, first: int, count: int, found: Settings) -> SGHMCState:
     """So many steps, with half the step size again and again if they diverge."""
     before, h = jax.tree.map(np.asarray, state), CAUTION * found.step_size
-    friction = dict(found.friction)
     for _ in range(ATTEMPTS):
+        # What falls from a start to the posterior must not keep the speed: it would overshoot.
+        friction = {name: max(g, DAMPING / h) for name, g in found.friction.items()}
         after, done = before, 0
         while done < count:
             part = min(count - done, stepper.most)

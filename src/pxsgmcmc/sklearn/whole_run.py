@@ -4,13 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from pxsgmcmc.expansion import groups
 from pxsgmcmc.posterior import potential
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.run import Run
-from pxsgmcmc.samplers.sghmc import SGHMCState
 from pxsgmcmc.sklearn.fitted import Fitted
 from pxsgmcmc.sklearn.programs import SAMPLERS, Spec, program_for
 from pxsgmcmc.store import open_run
@@ -35,15 +33,15 @@ def whole_run(fitted: Fitted, spec: Spec, problem: Problem, params: Tree) -> Run
         records = [open_run(folder) for folder in folders]
     facts = records[0].manifest["origin"]["estimator"]
     position = program_for(spec).expanded(params)
-    # The energy of a problem knows no weights, so with weights there is none to judge by.
-    sampler = None if fitted.weighted else _sampler(spec, problem, facts, position)
+    made_by = _sampler(spec, problem, facts, position)
     return Run(
         records,
         problem,
         jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), params),
         path=None if fitted.out is None else Path(fitted.out),
-        sampler=sampler,
-        state_like=jax.eval_shape(lambda: SGHMCState(jnp.int32(0), position, position)),
+        # The energy of a problem knows no weights, so with weights there is none to judge by.
+        sampler=None if fitted.weighted else made_by,
+        state_like=jax.eval_shape(made_by.init, position),
     )
 
 
