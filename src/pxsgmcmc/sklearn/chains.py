@@ -75,10 +75,10 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
     program = program_for(spec)
     batches: list[Any] = [_AllRows() for _ in keys]
     if spec.batch:
-        batches = [Batches(k.batches, data_size=request.count, batch_size=spec.batch) for k in keys]
+        batches = [Batches(k.batches, data_size=request.rows, batch_size=spec.batch) for k in keys]
     noise = jax.numpy.stack([k.noise for k in keys])
     data = jax.tree.map(jax.numpy.asarray, request.data)
-    stepper = Stepper(spec, program, data, request.count, batches, noise)
+    stepper = Stepper(spec, program, data, request.rows, batches, noise)
     params = [_with_noise(spec, request.network.start(jax.random.fold_in(k.init, 0))) for k in keys]
     first = jax.tree.map(np.asarray, program.expanded(params[0]))
     if records is None:
@@ -104,7 +104,7 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
         collection = Collection(**{**origin["collection"], "draws": request.draws})
         # Shapes alone: what the numbers are is in the saved states.
         still = jax.tree.map(lambda x: np.stack([x] * spec.chains), first)
-        state = _beginning(spec, program, SGHMCState(None, still, still))
+        state = _beginning(spec, program, SGHMCState(None, still, still))  # pyright: ignore[reportArgumentType]
     if spec.chains == 1:
         state = jax.tree.map(lambda x: x[0], state)
     chains = [
@@ -151,9 +151,9 @@ def _scout(request: Request, data: Batch, batches: list[Any], noise: Any) -> Ste
     spec = dataclasses.replace(request.spec, sampler="sghmc")
     if spec.batch:
         keys = [streams((request.seed + 2**30) % 2**31, chain) for chain in range(spec.chains)]
-        batches = [Batches(k.batches, data_size=request.count, batch_size=spec.batch) for k in keys]
+        batches = [Batches(k.batches, data_size=request.rows, batch_size=spec.batch) for k in keys]
     noise = jax.vmap(lambda key: jax.random.fold_in(key, 2**31 - 1))(noise)
-    return Stepper(spec, program_for(spec), data, request.count, batches, noise)
+    return Stepper(spec, program_for(spec), data, request.rows, batches, noise)
 
 
 def _beginning(spec: Spec, program: Program, state: SGHMCState) -> Any:
@@ -173,7 +173,7 @@ def _lengths(
     Lengths follow from what was measured, so that they do not depend on the speed of the machine
     unless `max_seconds` cuts them short.
     """
-    cycle = round(min(longest_cycle(request.count), max(SHORTEST, found.memory)))
+    cycle = round(min(longest_cycle(request.rows), max(SHORTEST, found.memory)))
     burn_in = BURN_IN * cycle
     total = burn_in + request.draws * cycle
     began, steps = time.monotonic(), 50

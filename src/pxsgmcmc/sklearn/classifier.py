@@ -11,7 +11,6 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from pxsgmcmc.likelihoods import categorical
 from pxsgmcmc.likelihoods.categorical import ClassPrediction
-from pxsgmcmc.likelihoods.likelihood import Likelihood
 from pxsgmcmc.sklearn.estimator import PXEstimator
 from pxsgmcmc.sklearn.frames import as_frame
 from pxsgmcmc.sklearn.rows import WeightedRows, distinct
@@ -148,10 +147,10 @@ class PXClassifier(ClassifierMixin, PXEstimator):
             collector.add(slice(0, logits.shape[1]), draw)
         return collector.finish(len(logits))
 
-    def _likelihood(self) -> Likelihood:
+    def _likelihood(self) -> Any:
         return categorical()
 
-    def _likelihood_in_units(self) -> Likelihood:
+    def _likelihood_in_units(self) -> Any:
         return categorical()
 
     def _scaled_targets(self, rows: WeightedRows) -> tuple[np.ndarray, None]:

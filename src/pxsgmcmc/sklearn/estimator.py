@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pxsgmcmc.errors import UserError, check_count, check_number, one_line
-from pxsgmcmc.likelihoods.likelihood import Likelihood
 from pxsgmcmc.problem import LIKELIHOOD, NETWORK, Problem
 from pxsgmcmc.progress import progress_for
 from pxsgmcmc.run import Run
@@ -269,7 +268,7 @@ class PXEstimator(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings, arrays and journals, without programs or anything that was compiled."""
-        state = dict(super().__getstate__())
+        state: dict[str, Any] = dict(super().__getstate__())  # pyright: ignore
         state.pop("_spec", None)
         return state
 
@@ -285,10 +284,10 @@ class PXEstimator(BaseEstimator):
         """Whether there are draws."""
         return hasattr(self, "_fitted")
 
-    def _likelihood(self) -> Likelihood:
+    def _likelihood(self) -> Any:
         raise NotImplementedError
 
-    def _likelihood_in_units(self) -> Likelihood:
+    def _likelihood_in_units(self) -> Any:
         raise NotImplementedError
 
     def _scaled_targets(self, rows: WeightedRows) -> tuple[np.ndarray, Any]:

@@ -87,7 +87,7 @@ def network_of(network: Any, features: int, outputs: int) -> Network:
 
 
 def _is_width(width: Any) -> bool:
-    return isinstance(width, int | np.integer) and not isinstance(width, bool) and width > 0
+    return isinstance(width, int | np.integer) and not isinstance(width, bool) and bool(width > 0)
 
 
 def _dense(widths: tuple[int, ...], features: int, outputs: int) -> Network:

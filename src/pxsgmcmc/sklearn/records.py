@@ -32,7 +32,7 @@ class Request(NamedTuple):
       spec: of the program.
       network: with its start.
       data: (x, y, weights), filled up.
-      count: rows that are not filling.
+      rows: how many are not filling.
       facts: of the problem, for the manifest; what going on must find unchanged.
       draws: of each chain.
       seed: of everything random.
@@ -43,7 +43,7 @@ class Request(NamedTuple):
     spec: Spec
     network: Network
     data: Batch
-    count: int
+    rows: int
     facts: dict[str, Any]
     draws: int
     seed: int
@@ -71,11 +71,11 @@ def begin_records(
         collection=collection,
         facts={
             **request.facts,
-            "batch_size": spec.batch or request.count,
+            "batch_size": spec.batch or request.rows,
             "estimator": facts,
         },
     )
-    settings = {**collection._asdict(), "batch_size": spec.batch or request.count}
+    settings = {**collection._asdict(), "batch_size": spec.batch or request.rows}
     records: list[Record] = []
     if request.out is not None and count > 1:
         create_chains(request.out, count)

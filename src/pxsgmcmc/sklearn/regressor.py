@@ -11,7 +11,6 @@ from pxsgmcmc.data.standardise import Standardisation
 from pxsgmcmc.errors import check_number
 from pxsgmcmc.likelihoods import gaussian
 from pxsgmcmc.likelihoods._mixture_prediction import MixturePrediction
-from pxsgmcmc.likelihoods.likelihood import Likelihood
 from pxsgmcmc.sklearn.estimator import PXEstimator
 from pxsgmcmc.sklearn.frames import as_frame
 from pxsgmcmc.sklearn.rows import WeightedRows, distinct, standardisation
@@ -170,10 +169,10 @@ class PXRegressor(RegressorMixin, PXEstimator):
     def _squeezed(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self._one_target else values
 
-    def _likelihood(self) -> Likelihood:
+    def _likelihood(self) -> Any:
         return gaussian(noise=self.noise)
 
-    def _likelihood_in_units(self) -> Likelihood:
+    def _likelihood_in_units(self) -> Any:
         units = self._fitted.targets
         assert units is not None
         return gaussian(noise=self.noise, units=(units.mean, units.std))

@@ -1,6 +1,5 @@
 """From starts to settings: move with caution, look at the curvature, move on."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -85,9 +84,7 @@ def find_settings(
     return state, _without_noise(stepper, flat, vectors), taken
 
 
-def _with_noise(
-    stepper: Stepper, flat: Flat, vectors: Sequence[np.ndarray], sampler: str
-) -> Settings:
+def _with_noise(stepper: Stepper, flat: Flat, vectors: np.ndarray, sampler: str) -> Settings:
     """What the laws recommend, gradient noise included."""
     seen = combine([measure_at(stepper, flat, vector) for vector in vectors])
     found = recommend(seen, sampler)
@@ -96,7 +93,7 @@ def _with_noise(
     return Settings(found.step_size, dict(found.friction), memory, repr(found))
 
 
-def _without_noise(stepper: Stepper, flat: Flat, vectors: Sequence[np.ndarray]) -> Settings:
+def _without_noise(stepper: Stepper, flat: Flat, vectors: np.ndarray) -> Settings:
     """A share of the stability limit, damped critically in the softest direction.
 
     Without gradient noise the laws ask for nothing else, and there is nothing to search for.
@@ -123,7 +120,7 @@ def _without_noise(stepper: Stepper, flat: Flat, vectors: Sequence[np.ndarray]) 
 def _at_rest(positions: Tree) -> SGHMCState:
     chains = len(jax.tree.leaves(positions)[0])
     still = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), positions)
-    return SGHMCState(np.zeros(chains, np.int32), positions, still)
+    return SGHMCState(np.zeros(chains, np.int32), positions, still)  # pyright: ignore
 
 
 def _cautious(stepper: Stepper, state: Any, first: int, count: int, found: Settings) -> SGHMCState:

@@ -77,7 +77,8 @@ class Stepper:
     def gradients(self, positions: Tree, rows: np.ndarray | None) -> Tree:
         """Of the energy at the position of each chain, on given rows (chains, batch) or on all."""
         momentum = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), positions)
-        rest = SGHMCState(np.zeros(self.spec.chains, np.int32), positions, momentum)
+        start: Any = np.zeros(self.spec.chains, np.int32)
+        rest = SGHMCState(start, positions, momentum)
         table = np.zeros((1, 1, 1), np.int32) if rows is None else self.table(rows[:, None])
         friction = dict.fromkeys(by_group(positions), 0.0)
         after, _ = self.call(rest, 1, table, 1.0, friction, np.ones(self.spec.chains, bool))
