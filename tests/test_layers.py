@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "jobs": CONFIG | {"config"},
     "tuning": CONFIG | {"config", "jobs"},
     "reproduce": CONFIG | {"config", "jobs", "tuning"},
+    "sklearn": CONFIG | {"config", "jobs", "tuning"},
 }
 ANYTHING = {"cli", "__init__", "__main__"}  # they connect the rooms
 # The methods of `Run` hand it to the room above, and a configuration that says "auto" or "map" asks

@@ -34,6 +34,8 @@ def _copy(tree: Any) -> Any:
 
 
 SHARE_OF_A_LINE = 0.01  # of all steps, after which the log gets a line however fast the chain is
+# Once for all runs: a function made for each would be compiled again for each.
+_norms_of_several = jax.jit(jax.vmap(norms))
 
 
 class Pace(NamedTuple):
@@ -86,7 +88,7 @@ class Runner:
         self.retried: list[dict[str, Any]] = []  # where the chain diverged and was set back
         self.stopped_by: int | None = None
         self._collapse = jax.jit(collapse)
-        self._norms = jax.jit(jax.vmap(norms)) if self.several else norms
+        self._norms = _norms_of_several if self.several else norms
         self._chunk_steps, self._speed, self._compiled = 1, 0.0, False
         self._told = self._saved = time.monotonic()
         self._told_step = 0
@@ -149,8 +151,10 @@ class Runner:
         return [self._of(place, self.state) for place in range(len(self.chains))]
 
     def _of(self, place: int, tree: Any) -> Any:
-        """One chain's part of what is stacked."""
-        return jax.tree.map(lambda x: x[place], tree) if self.several else tree
+        """One chain's part of what is stacked, on the host: slices on a device cost a call each."""
+        if not self.several:
+            return tree
+        return jax.tree.map(lambda x: np.array(np.asarray(x)[place]), tree)
 
     def _is_done(self, chain: Chain) -> bool:
         return chain.drawn >= self.collection.draws

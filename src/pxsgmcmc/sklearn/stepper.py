@@ -1,0 +1,117 @@
+"""A compiled program with data: steps of all chains, and gradients from the same program.
+
+A step of size 1 from rest, without friction and so without noise, leaves the momentum at minus the
+gradient. So curvatures and gradient noise are measured without compiling anything that sampling
+does not need.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from pxsgmcmc.chain.groups import by_group
+from pxsgmcmc.samplers.sghmc import SGHMCState
+from pxsgmcmc.sklearn.programs import Program, Spec
+from pxsgmcmc.tree import size
+from pxsgmcmc.types import Batch, Tree
+
+
+@dataclass
+class Stepper:
+    """A program with data: takes steps of all chains, and gradients.
+
+    Attributes:
+      spec: of the program.
+      program: compiled.
+      data: (x, y, weights), filled up to the size of the program.
+      count: rows that are not filling.
+      streams: rows of each chain's steps; empty if a step sees all rows.
+      keys: of the noise of each chain.
+    """
+
+    spec: Spec
+    program: Program
+    data: Batch
+    count: int
+    streams: Sequence[Any]
+    keys: Any
+
+    def steps(
+        self, state: Any, first: int, count: int, h: float, friction: dict[str, float]
+    ) -> tuple[Any, Any]:
+        """State and sums after so many steps of all chains, from step number `first`."""
+        rows = np.zeros((1, 1, 1), np.int32)
+        if self.spec.batch:
+            rows = self.table(np.stack([one.rows(first, count) for one in self.streams]))
+        return self.call(state, count, rows, h, friction, np.ones(self.spec.chains, bool))
+
+    def table(self, rows: np.ndarray) -> np.ndarray:
+        """Rows in a table of one size, so that any number of steps uses the same program."""
+        table = np.zeros((self.spec.chains, self.most, self.spec.batch), np.int32)
+        table[:, : rows.shape[1]] = rows
+        return table
+
+    @property
+    def most(self) -> int:
+        """Steps that one call can be asked for."""
+        return 1000 if self.spec.batch else 100_000
+
+    def call(
+        self,
+        state: Any,
+        count: int,
+        rows: np.ndarray,
+        h: float,
+        friction: dict[str, float],
+        active: np.ndarray,
+    ) -> tuple[Any, Any]:
+        """The program, with numbers of the types that it was compiled for."""
+        given = {name: np.float32(value) for name, value in friction.items()}
+        return self.program.advance(
+            state, np.int32(count), rows, self.data, np.float32(h), given, self.keys, active
+        )
+
+    def gradients(self, positions: Tree, rows: np.ndarray | None) -> Tree:
+        """Of the energy at the position of each chain, on given rows (chains, batch) or on all."""
+        momentum = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), positions)
+        start: Any = np.zeros(self.spec.chains, np.int32)
+        rest = SGHMCState(start, positions, momentum)
+        table = np.zeros((1, 1, 1), np.int32) if rows is None else self.table(rows[:, None])
+        friction = dict.fromkeys(by_group(positions), 0.0)
+        after, _ = self.call(rest, 1, table, 1.0, friction, np.ones(self.spec.chains, bool))
+        return jax.tree.map(lambda m: -np.asarray(m), after.momentum)
+
+
+class Flat:
+    """Positions of a tree as vectors, several at a time."""
+
+    def __init__(self, like: Tree):
+        self._leaves, self._structure = jax.tree.flatten(like)
+        self.groups, start = dict[str, slice](), 0
+        for name, part in by_group(like).items():
+            if size(part):
+                self.groups[name] = slice(start, start + size(part))
+                start += size(part)
+
+    def vector(self, tree: Tree) -> np.ndarray:
+        """Of one tree, (coordinates,)."""
+        return np.concatenate([np.ravel(np.asarray(leaf)) for leaf in jax.tree.leaves(tree)])
+
+    def vectors(self, trees: Tree) -> np.ndarray:
+        """Of stacked trees, (trees, coordinates)."""
+        return np.concatenate(
+            [np.asarray(leaf).reshape(len(leaf), -1) for leaf in jax.tree.leaves(trees)], axis=1
+        )
+
+    def trees(self, vectors: np.ndarray) -> Tree:
+        """Stacked trees of (trees, coordinates)."""
+        leaves, start = [], 0
+        for leaf in self._leaves:
+            stop = start + int(np.prod(leaf.shape, dtype=int))
+            part = np.ascontiguousarray(vectors[:, start:stop])
+            leaves.append(part.reshape(len(vectors), *leaf.shape).astype(leaf.dtype))
+            start = stop
+        return jax.tree.unflatten(self._structure, leaves)

@@ -1,0 +1,24 @@
+"""scikit-learn's own checks, all of them and none expected to fail."""
+
+import warnings
+
+import pytest
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+from pxsgmcmc.sklearn import PXClassifier, PXRegressor
+from tests.helpers.users_jax import as_users_have_it
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [PXClassifier, PXRegressor])
+def test_every_check_of_scikit_learn_passes(kind):
+    with as_users_have_it(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        results = check_estimator(kind(), on_skip=None, on_fail="raise")
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
+    assert len(results) > 50

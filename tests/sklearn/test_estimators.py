@@ -1,0 +1,214 @@
+"""The estimators as people use them: labels, weights, frames, pipelines, dumps, own networks."""
+
+import io
+import os
+import signal
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.helpers.users_jax import as_users_have_it
+
+sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+
+from sklearn.base import clone  # noqa: E402
+from sklearn.exceptions import ConvergenceWarning  # noqa: E402
+from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+
+from pxsgmcmc.errors import UserError  # noqa: E402
+from pxsgmcmc.sklearn import PXClassifier, PXRegressor  # noqa: E402
+from pxsgmcmc.sklearn.programs import program_for  # noqa: E402
+
+SMALL = {"network": (4,), "draws": 4, "chains": 2, "random_state": 0}
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    return X, np.where(X[:, 0] + 0.2 * rng.normal(size=60) > 0, "right", "left")
+
+
+@pytest.fixture(scope="module")
+def classifier(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return PXClassifier(**SMALL).fit(*rows)
+
+
+@pytest.fixture(scope="module")
+def regressor(rows):
+    X = rows[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        noise = np.random.default_rng(1).normal(size=60)
+        return PXRegressor(**SMALL).fit(X, 100.0 + 10.0 * X[:, 0] + noise)
+
+
+def test_string_labels_come_back_with_probabilities(classifier, rows):
+    X, y = rows
+    p = classifier.predict_proba(X)
+    assert set(classifier.predict(X)) == {"left", "right"}
+    assert np.allclose(p.sum(axis=1), 1.0) and classifier.score(X, y) > 0.85
+    assert classifier.predict_epistemic(X).min() >= 0.0
+
+
+def test_the_run_predicts_the_same_from_raw_inputs(classifier, regressor, rows):
+    X = rows[0].astype(np.float32)
+    with as_users_have_it():
+        of_run = classifier.run_.predict(X)
+        numbers = regressor.run_.predict(X)
+    # Sums of float32 logits over 2 features and 4 units, of size about 1.
+    assert np.abs(of_run.probabilities - classifier.predict_proba(X)).max() < 1e-5
+    assert np.abs(numbers.mean[:, 0] - regressor.predict(X)).max() < 1e-3
+
+
+def test_intervals_quantiles_and_deviations_belong_together(regressor, rows):
+    X = rows[0]
+    mean, std = regressor.predict(X, return_std=True)
+    low, high = regressor.predict_interval(X, coverage=0.8).T
+    assert (low < high).all() and (std > regressor.predict_epistemic(X)).all()
+    assert mean.shape == std.shape == (60,)
+    same = regressor.predict_quantiles(X, (0.1, 0.9))
+    assert np.array_equal(same, np.stack([low, high], axis=1))
+
+
+def test_several_targets_keep_their_shape(rows):
+    X = rows[0]
+    fitted = PXRegressor(**SMALL).fit(X, np.stack([X[:, 0], -X[:, 1]], axis=1) + 0.3 * X[::-1])
+    assert fitted.predict(X).shape == (60, 2) and fitted.predict_interval(X).shape == (60, 2, 2)
+
+
+def test_weights_are_repetitions_bit_for_bit_in_any_order(rows):
+    X, y = rows
+    times = np.arange(60) % 3
+    order = np.random.default_rng(1).permutation(times.sum())
+    repeated = np.repeat(np.arange(60), times)[order]
+    weighted = PXClassifier(**SMALL).fit(X, y, sample_weight=times)
+    plain = PXClassifier(**SMALL).fit(X[repeated], y[repeated])
+    assert np.array_equal(weighted.predict_proba(X), plain.predict_proba(X))
+
+
+def test_a_second_fit_of_the_same_shapes_compiles_nothing(classifier, rows, caplog):
+    X, y = rows
+    before = program_for.cache_info().misses
+    with jax.log_compiles(True):
+        PXClassifier(**{**SMALL, "random_state": 5}).fit(X[:50] * 3.0, y[:50])
+    compiled = [r.message for r in caplog.records if "Finished XLA compilation" in r.message]
+    assert program_for.cache_info().misses == before
+    assert not [line for line in compiled if "advance" in line], compiled
+
+
+def test_pipelines_searches_and_clones(rows):
+    X, y = rows
+    pipeline = make_pipeline(StandardScaler(), PXClassifier(**SMALL))
+    assert cross_val_score(pipeline, X, y, cv=2).mean() > 0.8
+    search = GridSearchCV(PXClassifier(**SMALL), {"prior": [0.5, 2.0]}, cv=2).fit(X, y)
+    assert search.best_params_["prior"] in (0.5, 2.0)
+    assert clone(pipeline).get_params()["pxclassifier__draws"] == 4
+
+
+def test_dumps_hold_no_array_of_jax_and_predict_alike(classifier, regressor, rows):
+    joblib = pytest.importorskip("joblib")
+    for fitted in (classifier, regressor):
+        leaves = jax.tree.leaves(vars(fitted._fitted), is_leaf=lambda x: hasattr(x, "_arrays"))
+        assert not any(isinstance(leaf, jax.Array) for leaf in leaves)
+        file = io.BytesIO()
+        joblib.dump(fitted, file)
+        again = joblib.load(io.BytesIO(file.getvalue()))
+        assert np.array_equal(again.predict(rows[0]), fitted.predict(rows[0]))
+        assert len(again.run_) == 8
+
+
+def test_frames_in_and_frames_out(rows):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pd.DataFrame(rows[0], columns=["a", "b"], index=np.arange(60) + 7)
+    labels = pd.Series(pd.Categorical(rows[1]), index=frame.index)
+    fitted = PXClassifier(**SMALL).fit(frame, labels).set_output(transform="pandas")
+    p = fitted.predict_proba(frame)
+    assert list(p.columns) == ["left", "right"] and list(p.index) == list(frame.index)
+    assert list(fitted.feature_names_in_) == ["a", "b"]
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    polar = pl.DataFrame({"a": rows[0][:, 0], "b": rows[0][:, 1]})
+    assert np.array_equal(fitted.predict(polar), fitted.predict(frame))
+    assert clone(fitted).set_output(transform="polars")._frames == "polars"
+
+
+def _own(kind):
+    if kind == "pair":
+
+        def init(key):
+            return {"kernel": jax.random.normal(key, (2, 2)), "bias": jnp.zeros(2)}
+
+        return init, lambda params, x: x @ params["kernel"] + params["bias"][None]
+    if kind == "equinox":
+        equinox = pytest.importorskip("equinox", reason="Equinox is not installed")
+        return equinox.nn.MLP(2, 2, 4, 1, key=jax.random.key(0))
+    flax = pytest.importorskip("flax", reason="Flax is not installed")
+    del flax
+    if kind == "linen":
+        from flax import linen
+
+        return linen.Dense(2)
+    from flax import nnx
+
+    return nnx.Linear(2, 2, rngs=nnx.Rngs(0))
+
+
+@pytest.mark.parametrize("kind", ["pair", "nnx", "linen", "equinox"])
+def test_networks_of_every_library_are_taken(kind, rows):
+    X, y = rows
+    with as_users_have_it():
+        fitted = PXClassifier(**{**SMALL, "network": _own(kind)}).fit(X, y)
+    assert fitted.score(X, y) > 0.85
+
+
+def test_a_larger_number_of_draws_extends_a_fit_bit_for_bit(rows, tmp_path):
+    X, y = rows
+    at_once = PXClassifier(**{**SMALL, "draws": 6}).fit(X, y)
+    for out in (None, tmp_path / "run"):
+        fitted = PXClassifier(**SMALL, out=out, warm_start=True).fit(X, y)
+        fitted.set_params(draws=6).fit(X, y)
+        assert len(fitted.run_) == 12
+        assert np.array_equal(fitted.predict_proba(X), at_once.predict_proba(X)), out
+    with pytest.raises(UserError, match="another training data"):
+        fitted.fit(X[:50], y[:50])
+
+
+def test_an_unhealthy_chain_is_told_with_a_remedy(rows):
+    X, y = rows
+    with pytest.warns(ConvergenceWarning, match="more `draws` or a larger `max_seconds`"):
+        PXClassifier((4,), draws=10, chains=2, max_seconds=1e-3, random_state=0).fit(X * 3.0, y)
+
+
+def test_ctrl_c_in_fit_is_a_keyboard_interrupt(rows, monkeypatch):
+    from pxsgmcmc.sklearn import chains
+
+    def interrupted(*given):
+        os.kill(os.getpid(), signal.SIGINT)
+        return whole(*given)
+
+    whole = chains._Advance.__call__
+    monkeypatch.setattr(chains._Advance, "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="Interrupted before the last draw"):
+        PXClassifier(**SMALL).fit(*rows)
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ({"draws": 0}, "`draws` must be a whole number of at least 1"),
+        ({"sampler": "nuts"}, "`sampler` must be one of sghmc, sgnht, sgld"),
+        ({"network": "deep"}, "`network` must be widths of hidden layers"),
+        ({"prior": "wide"}, "`prior` must be made by"),
+    ],
+)
+def test_bad_settings_are_named(setting, sentence, rows):
+    with pytest.raises(UserError, match=sentence):
+        PXClassifier(**{**SMALL, **setting}).fit(*rows)
