@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import pxsgmcmc as px
+from pxsgmcmc.chain import prepared
+from pxsgmcmc.chain.executors import Advance
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store import open_run
 from tests.helpers import chain_problems as problems
@@ -22,6 +24,18 @@ def chain_by_chain(several):
 def test_one_after_the_other_each_is_bit_for_bit_the_chain_run_alone():
     several = run(chains=CHAINS, executor="loop")
     assert same(several.chain(0), run(executor="loop"))
+
+
+def test_chains_one_after_the_other_share_what_is_compiled(monkeypatch):
+    made = []
+
+    def counted(*arguments):
+        made.append(Advance(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(prepared, "Advance", counted)
+    several = run(chains=CHAINS, executor="loop", draws=1)
+    assert len(made) == 1 and not same(several.chain(0), several.chain(1))
 
 
 def test_side_by_side_each_is_the_chain_run_alone_up_to_rounding():

@@ -13,10 +13,15 @@ MLP = {
 }
 
 
-def test_kernels_have_a_number_over_their_fan_in_and_vectors_have_one():
+def test_kernels_and_their_biases_have_a_number_over_the_fan_in():
     found = fan_in_variances(MLP, hidden=2.0, last=30.0)
-    assert found["Dense_0"] == {"kernel": pytest.approx(2 / 5), "bias": 1.0}
-    assert found["Dense_1"] == {"kernel": pytest.approx(30 / 7), "bias": 1.0}
+    assert found["Dense_0"] == pytest.approx({"kernel": 2 / 5, "bias": 2 / 5})
+    assert found["Dense_1"] == pytest.approx({"kernel": 30 / 7, "bias": 30 / 7})
+
+
+def test_vectors_of_norms_have_variance_one():
+    shapes = MLP | {"norm": {"scale": jnp.ones(7), "bias": jnp.ones(7)}}
+    assert fan_in_variances(shapes)["norm"] == {"scale": 1.0, "bias": 1.0}
 
 
 def test_convolutions_count_their_window():

@@ -58,7 +58,6 @@ def short(monkeypatch):
     for name in ("APPROACH_STEPS", "WARM_STEPS"):
         monkeypatch.setattr(fitting, name, 50)
     monkeypatch.setattr(lengths, "LONGEST_CYCLE", 50)
-    monkeypatch.setattr(fitting, "LAST", {name: kinds[:1] for name, kinds in fitting.LAST.items()})
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +77,7 @@ def test_the_run_is_healthy_without_a_single_setting(fitted):
 @pytest.mark.slow
 def test_it_says_what_it_chose_in_the_manifest(fitted):
     chosen = fitted.origin["fit"]
-    assert chosen["last_layer"] in fitting.LAST["classification"]
+    assert chosen["last_layer"] == fitting.LAST["classification"]
     assert chosen["step_size"] > 0.0 and chosen["friction"]["base"] > 0.0
     assert "fan-in" in chosen["choice"] and "stable to" in chosen["predicted"]
     manifest = json.loads((fitted.path / "chain-0001" / "manifest.json").read_text())
@@ -100,11 +99,10 @@ def test_params_of_a_network_with_learned_noise_need_no_noise_of_their_own(short
     assert set(run[0]) == {"network", "likelihood"}
 
 
-def test_without_validation_rows_it_says_how_it_stops_and_takes_the_usual_prior(short, capsys):
+def test_without_validation_rows_it_says_how_it_stops(short, capsys):
     problem = classes(validation=False)
-    run = px.fit(problem, draws=2, chains=1, max_seconds=600, progress="plain")
+    px.fit(problem, draws=2, chains=1, max_seconds=600, progress="plain")
     assert "no validation rows: a tenth of the training rows" in capsys.readouterr().err
-    assert run.origin["fit"]["last_layer"] == fitting.LAST["classification"][0]
 
 
 def test_factors_that_are_not_at_their_temperature_are_left_out(short, monkeypatch):
@@ -128,6 +126,13 @@ def test_nothing_that_does_not_diverge_is_said_in_a_sentence(short, monkeypatch)
     monkeypatch.setattr(fitting, "approach", diverge)
     with pytest.raises(px.Diverged, match="`fit` found no step size"):
         px.fit(classes(), draws=2, chains=1, max_seconds=600, progress=False)
+
+
+def test_without_time_to_try_factors_it_goes_without_them_and_says_so(short, monkeypatch):
+    monkeypatch.setattr(fitting, "EXPANSION", 0.0)
+    run = px.fit(classes(), draws=2, chains=1, max_seconds=600, progress=False)
+    assert run.origin["fit"]["expanded"] is False
+    assert "no time to try" in run.origin["fit"]["choice"]
 
 
 def test_too_little_time_is_said_with_how_much_would_do():
@@ -167,6 +172,8 @@ def test_a_folder_in_use_is_refused_before_long_work(tmp_path):
         px.fit(classes(), out=tmp_path, progress=False)
 
 
-@pytest.mark.parametrize(("value", "rounded"), [(1, 1), (4.9, 2), (5, 5), (99, 50), (1234, 1000)])
+@pytest.mark.parametrize(
+    ("value", "rounded"), [(0.2, 1), (1, 1), (4.9, 3), (5, 5), (99, 70), (1234, 1000)]
+)
 def test_lengths_are_round_numbers(value, rounded):
     assert lengths.round_number(value) == rounded

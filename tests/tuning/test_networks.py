@@ -10,6 +10,7 @@ from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.groups import kinetic_temperature
 from pxsgmcmc.config import parse_config
 from pxsgmcmc.config.build import build
+from pxsgmcmc.tuning.flat_energy import FlatEnergy
 from pxsgmcmc.tuning.pilot import pilot
 from pxsgmcmc.tuning.settle import settle
 
@@ -71,7 +72,8 @@ def test_kinetic_temperatures_of_networks_are_as_predicted_to_15_percent(task):
     data, model, batch = TASKS[task]
     built = build(parse_config(COMMON.format(data=data, model=model, batch=batch)))
     start, data = built.position(0), tuple(built.problem.train)
-    last, *others = settle(built.potential, start, data, batch_size=batch, steps=4000)
+    energy = FlatEnergy(built.potential, start)
+    last, *others = settle(energy, [start], data, batch_size=batch, steps=4000).visited
     measured = pilot(built.potential, last, more_positions=others, batch_size=batch)
     found = measured.recommend("sghmc")
     _, seen = chain(built, last, found, 2000, seed=1)

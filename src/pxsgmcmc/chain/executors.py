@@ -8,6 +8,7 @@ Several chains run side by side in the device loop, each with its own randomness
 depend on how many there are: XLA lays out products of several chains in another way.
 """
 
+import copy
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -172,6 +173,12 @@ class Advance:
 
         self._one, self._many, self._given, self._side_by_side = one, many, given, side_by_side
         self._transition, self._sum = transition, jax.jit(_add_up)
+
+    def of(self, keys: Streams) -> "Advance":
+        """The same for one other chain, with what was compiled for the first."""
+        other = copy.copy(self)
+        other.keys = keys
+        return other
 
     def __call__(
         self, state: Any, first: int, rows: np.ndarray, active: np.ndarray | None = None

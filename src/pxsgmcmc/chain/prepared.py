@@ -22,7 +22,7 @@ from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.posterior import PosteriorPotential
 from pxsgmcmc.progress import Progress
-from pxsgmcmc.rng import streams
+from pxsgmcmc.rng import Streams, streams
 from pxsgmcmc.store import create_run, open_run
 from pxsgmcmc.store.layout import MANIFEST, chain_folder
 from pxsgmcmc.tree import size
@@ -35,6 +35,7 @@ class Prepared:
     def __init__(self, sampling: Sampling, positions: list[Tree], data: Batch, on_host: bool):
         self.sampling, self.positions, self.data = sampling, positions, data
         self.build = _compiled(sampling.build)
+        self._advances: dict[float, Advance] = {}  # of one chain, by the factor on its step size
         self.sampler = self.build(1.0)
         _check_data_size(self.sampler, data)
         _check_adaptation(self.sampler, sampling.collection.burn_in)
@@ -145,21 +146,30 @@ class Prepared:
         ]
         retries = execution.retries if execution.on_divergence == "retry" else 0
         return Runner(
-            lambda factor: Advance(
-                self.build(factor),
-                self.data,
-                [self.keys[place] for place in group],
-                self.executor,
-                self.transform,
-                sampling.batch_size,
-                self.offset,
-            ),
+            lambda factor: self._advance(factor, [self.keys[place] for place in group]),
             state,
             chains,
             sampling.collection,
             Pace(execution.chunk_seconds, execution.checkpoint_seconds, retries),
             progress,
         )
+
+    def _advance(self, factor: float, keys: list[Streams]) -> Advance:
+        """What takes the steps; chains one after the other share what is compiled."""
+        if len(keys) == 1 and factor in self._advances:
+            return self._advances[factor].of(keys[0])
+        made = Advance(
+            self.build(factor),
+            self.data,
+            keys,
+            self.executor,
+            self.transform,
+            self.sampling.batch_size,
+            self.offset,
+        )
+        if len(keys) == 1:
+            self._advances[factor] = made
+        return made
 
 
 def _check_data_size(sampler: Sampler, data: Batch) -> None:

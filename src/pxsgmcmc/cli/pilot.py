@@ -36,6 +36,7 @@ def pilot_config(
 
     from pxsgmcmc.config.build import build
     from pxsgmcmc.config.together import automatic_settings
+    from pxsgmcmc.tuning.flat_energy import FlatEnergy
     from pxsgmcmc.tuning.pilot import pilot
     from pxsgmcmc.tuning.prediction import SAMPLERS
     from pxsgmcmc.tuning.settle import settle as go_there
@@ -50,7 +51,8 @@ def pilot_config(
     positions, size = [built.position(0)], chosen.chain.batch_size
     if settle:
         data, there = tuple(built.problem.train), {"batch_size": size, "temperature": temperature}
-        positions = go_there(built.potential, positions[0], data, **there, steps=settle)
+        energy = FlatEnergy(built.potential, positions[0])
+        positions = go_there(energy, positions, data, **there, steps=settle).visited
     measured = pilot(
         built.potential,
         positions[0],

@@ -11,13 +11,15 @@ from pxsgmcmc.config.sampler_sections import AUTO, AnySampler, Cyclical, Groups
 from pxsgmcmc.config.schema import Config, Measured
 from pxsgmcmc.config.together import automatic_settings
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.tuning.pilot import Pilot, pilot
+from pxsgmcmc.tuning.flat_energy import FlatEnergy
+from pxsgmcmc.tuning.pilot import Pilot, pilot_along
 from pxsgmcmc.tuning.prediction import stability_limit
 from pxsgmcmc.tuning.recommend import SAFETY, TOLERANCE, Wanted, best_friction
 from pxsgmcmc.tuning.settle import settle
 
 SETTLE = 1000  # steps of a cautious chain before measuring; fewer if the run itself is shorter
 MEASURED = 3  # of its positions
+ROWS = 1000  # over which curvatures are taken at most
 
 
 def measured_config(built: Built) -> Config:
@@ -41,21 +43,18 @@ def measure_there(built: Built) -> Pilot:
     cycle_length = None
     if isinstance(step_size, Cyclical):
         cycle_length = step_size.period or chain.cycle_length
-    temperature = getattr(config.sampler, "temperature", 1.0)
-    there = {"batch_size": chain.batch_size, "temperature": temperature, "seed": config.seed}
-    positions = settle(
-        built.potential,
-        built.position(0),
-        tuple(built.problem.train),
-        steps=settling_steps(config),
-        **there,
-    )
-    return pilot(
-        built.potential,
-        positions[0],
-        more_positions=positions[1:MEASURED],
-        cycle_length=cycle_length,
-        **there,
+    there: dict[str, Any] = {
+        "batch_size": chain.batch_size,
+        "temperature": getattr(config.sampler, "temperature", 1.0),
+        "seed": config.seed,
+    }
+    problem, start = built.problem, built.position(0)
+    if problem.augment is not None:
+        there["transform_batch"] = problem.transform_batch
+    energy, data = FlatEnergy(built.potential, start), tuple(problem.train)
+    visited = settle(energy, [start], data, steps=settling_steps(config), **there).visited
+    return pilot_along(
+        energy, visited[:MEASURED], data, rows=ROWS, cycle_length=cycle_length, **there
     )
 
 

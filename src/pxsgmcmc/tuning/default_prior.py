@@ -1,4 +1,8 @@
-"""A prior for a network nobody has said anything about: variances that fall with the fan-in."""
+"""A prior for a network nobody has said anything about: variances that fall with the fan-in.
+
+A bias is one more input that is always 1, so it has the variance of its kernel: large where there
+are few inputs, whose scale it has to match, and small where there are many.
+"""
 
 import math
 
@@ -9,11 +13,11 @@ from pxsgmcmc.problem import NETWORK, Problem
 from pxsgmcmc.types import Tree
 
 HIDDEN = 2.0  # times 1 / fan-in keeps the scale of what passes through rectifiers
-VECTORS = 1.0  # variance of biases, scales and thresholds
+VECTORS = 1.0  # variance of vectors without a kernel: scales and thresholds of norms
 
 
 def fan_in_variances(shapes: Tree, *, hidden: float = HIDDEN, last: float = HIDDEN) -> Tree:
-    """Variances for `px.priors.normal`: a number over the fan-in for kernels, 1 for vectors.
+    """Variances for `px.priors.normal`: a number over the fan-in for kernels and their biases.
 
     Args:
       shapes: the network's parameters, or anything with their shapes.
@@ -25,16 +29,19 @@ def fan_in_variances(shapes: Tree, *, hidden: float = HIDDEN, last: float = HIDD
       >>> params = {"a": {"kernel": jnp.ones((4, 8)), "bias": jnp.ones(8)},
       ...           "b": {"kernel": jnp.ones((8, 3))}}
       >>> fan_in_variances(params, hidden=2.0, last=30.0)
-      {'a': {'bias': 1.0, 'kernel': 0.5}, 'b': {'kernel': 3.75}}
+      {'a': {'bias': 0.5, 'kernel': 0.5}, 'b': {'kernel': 3.75}}
     """
     leaves, structure = jax.tree.flatten(shapes)
     variances = [VECTORS if len(leaf.shape) < 2 else hidden / _fan_in(leaf) for leaf in leaves]
     for row in plan(shapes, out=0, into=0).layers:
         scale = last if row.note == "logits" else hidden
-        for leaf in row.layer.leaves:
-            if leaf.into and leaf.out:
-                outputs = math.prod(leaf.shape[axis] for axis in leaf.out)
-                variances[leaf.place] = scale * outputs / math.prod(leaf.shape)
+        kernels = [leaf for leaf in row.layer.leaves if leaf.into and leaf.out]
+        for kernel in kernels:
+            outputs = math.prod(kernel.shape[axis] for axis in kernel.out)
+            variances[kernel.place] = scale * outputs / math.prod(kernel.shape)
+        for leaf in row.layer.leaves if kernels else ():
+            if not leaf.into:
+                variances[leaf.place] = variances[kernels[0].place]
     return jax.tree.unflatten(structure, variances)
 
 

@@ -2,7 +2,6 @@
 
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.tuning.approach import Approach
 from pxsgmcmc.tuning.recommend import Recommendation
 
 SHORTEST_CYCLE, LONGEST_CYCLE = 100, 2000  # steps between draws, if there is time
@@ -11,11 +10,21 @@ BURN_IN = 10  # cycles
 USED = 0.8  # share of the time that is left that chains are given
 
 
-def run_lengths(there: Approach, draws: int, seconds: float, max_seconds: float) -> Collection:
-    """Burn-in and cycles that forget the softest direction, or as long as there is time."""
-    cycle = min(LONGEST_CYCLE, max(SHORTEST_CYCLE, 2.0 * _memory(there.recommendation)))
+def run_lengths(
+    found: Recommendation, draws: int, *, step_seconds: float, seconds: float, max_seconds: float
+) -> Collection:
+    """Burn-in and cycles that forget the softest direction, or as long as there is time.
+
+    Args:
+      found: settings, with the autocorrelation times they bring.
+      draws: of each chain.
+      step_seconds: that a step of all chains takes.
+      seconds: that are left for steps.
+      max_seconds: that there were in all.
+    """
+    cycle = min(LONGEST_CYCLE, max(SHORTEST_CYCLE, 2.0 * _memory(found)))
     burn_in = BURN_IN * cycle
-    affordable = USED * (seconds - there.other_seconds) / max(there.step_seconds, 1e-7)
+    affordable = USED * seconds / max(step_seconds, 1e-7)
     check_time(seconds if affordable >= FEWEST_STEPS * draws else 0.0, max_seconds)
     share = min(1.0, affordable / (burn_in + draws * cycle))
     return Collection(
@@ -39,8 +48,10 @@ def _memory(found: Recommendation) -> float:
 
 
 def round_number(value: float) -> int:
-    """The largest of 1, 2, 5, 10, 20, ... that is not above."""
+    """The largest of 1, 2, 3, 5, 7, 10, 20, 30, ... that is not above."""
     rounded = 1
-    for number in (scale * unit for scale in (10**k for k in range(10)) for unit in (1, 2, 5)):
+    for number in (
+        scale * unit for scale in (10**k for k in range(10)) for unit in (1, 2, 3, 5, 7)
+    ):
         rounded = number if number <= value else rounded
     return rounded

@@ -9,12 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.posterior import PosteriorPotential
 from pxsgmcmc.tuning.curvature import Hessian, Product, Ritz, lanczos, random_signs
 from pxsgmcmc.tuning.flat_energy import FlatEnergy
 from pxsgmcmc.tuning.gradient_noise import gradient_noise
 from pxsgmcmc.tuning.laws import GroupTerrain, Spectrum
-from pxsgmcmc.types import Batch, Potential, Tree
+from pxsgmcmc.types import Batch
 
 # Residual, as a share of the largest curvature, at which Lanczos' method stops. The error of the
 # curvature itself is about the square of it.
@@ -57,8 +56,7 @@ class Measurement:
 
 
 def measure(
-    potential: Potential,
-    position: Tree,
+    energy: FlatEnergy,
     data: Batch,
     *,
     batch_size: int,
@@ -68,8 +66,7 @@ def measure(
     seed: int,
     transform_batch: Callable[[Any, Batch], Batch] | None = None,
 ) -> Measurement:
-    """Curvatures and gradient noise of an energy at a position; arguments as in `pilot`."""
-    energy = FlatEnergy(potential, position)
+    """Curvatures and gradient noise of an energy at its position; arguments as in `pilot`."""
     rng = np.random.default_rng(seed)
     size = len(jax.tree.leaves(data)[0])
     keys = iter(jax.random.split(jax.random.key(seed), 2 * batches + 2 * size // batch_size + 4))
@@ -95,7 +92,7 @@ def measure(
     )
     _check_finite(noise.mean)
     hessian.fit_stride(noise.mean if noise.mean.any() else random_signs(rng, energy.position))
-    prior = _prior_curvatures(potential, position, data, energy, rng)
+    prior = _prior_curvatures(energy, data, rng)
     terrain, scales, tops = {}, {}, {}
     for name, places in energy.groups.items():
         product, start = hessian.within(places), random_signs(rng, energy.position[places])
@@ -167,21 +164,12 @@ def _largest(hessian: Hessian, energy: FlatEnergy, tops: dict[str, Ritz]) -> tup
 
 
 def _prior_curvatures(
-    potential: Potential,
-    position: Tree,
-    data: Batch,
-    energy: FlatEnergy,
-    rng: np.random.Generator,
+    energy: FlatEnergy, data: Batch, rng: np.random.Generator
 ) -> dict[str, float]:
     """Group -> mean curvature of the prior; nothing if the energy does not tell its parts."""
-    if not isinstance(potential, PosteriorPotential):
+    flat = energy.prior
+    if flat is None:
         return {}
-
-    def prior(position: Tree, batch: Batch) -> Any:
-        parts = potential.parts(position, batch)
-        return parts.prior + parts.factor_prior
-
-    flat = FlatEnergy(prior, position)
     row = jax.tree.map(lambda x: jnp.asarray(x[:1]), data)
     signs = random_signs(rng, flat.position)
     # A tenth of a coordinate's own size: priors with tails change on that scale.

@@ -13,6 +13,7 @@ from pxsgmcmc.posterior import PosteriorPotential
 from pxsgmcmc.posterior import potential as default_potential
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.tuning.combine import combine
+from pxsgmcmc.tuning.flat_energy import FlatEnergy
 from pxsgmcmc.tuning.measure import Measurement, measure
 from pxsgmcmc.tuning.prediction import SAMPLERS, Prediction, friction_by_group, predict
 from pxsgmcmc.tuning.recommend import (
@@ -164,19 +165,44 @@ def pilot(
     check_count("rows", rows, at_least=1)
     check_count("batches", batches, at_least=2)
     check_count("seed", seed)
+    return pilot_along(
+        FlatEnergy(energy, position),
+        (position, *more_positions),
+        data,
+        batch_size=batch_size,
+        temperature=temperature,
+        cycle_length=cycle_length,
+        rows=rows,
+        batches=batches,
+        per_layer=per_layer,
+        seed=seed,
+        transform_batch=transform,
+    )
+
+
+def pilot_along(
+    energy: FlatEnergy,
+    positions: Sequence[Tree],
+    data: Batch,
+    *,
+    temperature: float = 1.0,
+    cycle_length: int | None = None,
+    seed: int = 0,
+    batches: int = 16,
+    per_layer: bool = False,
+    **how: Any,
+) -> Pilot:
+    """The same with a gradient that may be compiled already; arguments as in `pilot`."""
     measurements = [
         measure(
-            energy,
-            place,
+            energy.at(place),
             data,
-            batch_size=batch_size,
-            rows=rows,
+            seed=seed + number,
             batches=batches,
             per_layer=per_layer,
-            seed=seed + number,
-            transform_batch=transform,
+            **how,
         )
-        for number, place in enumerate((position, *more_positions))
+        for number, place in enumerate(positions)
     ]
     return Pilot(combine(measurements), temperature, cycle_length)
 

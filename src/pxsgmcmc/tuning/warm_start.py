@@ -1,6 +1,5 @@
 """From parameters drawn at random to some that fit: Adam on the energy, stopped in time."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -13,11 +12,13 @@ from pxsgmcmc.errors import UserError, check_count, check_number, one_line
 from pxsgmcmc.posterior import potential
 from pxsgmcmc.problem import Problem, Rows
 from pxsgmcmc.tree import check_float_leaves
-from pxsgmcmc.types import Array, Batch, Key, Tree
+from pxsgmcmc.tuning.flat_energy import FlatEnergy
+from pxsgmcmc.types import Array, Tree
 
 BATCH_SIZE = 128  # rows a step sees, unless there are fewer
 BETWEEN_LOOKS = 20  # steps at least between two looks at the held-out rows
 CHUNK = 1000  # held-out rows at a time
+LEARNING_RATE, PATIENCE = 3e-3, 10
 HELD_OUT = 0.1  # share of the training rows that are held out where there are no validation rows
 
 
@@ -29,8 +30,8 @@ def warm_start(
     seed: int = 0,
     steps: int = 2000,
     batch_size: int | None = None,
-    learning_rate: float = 3e-3,
-    patience: int = 10,
+    learning_rate: float = LEARNING_RATE,
+    patience: int = PATIENCE,
 ) -> Tree:
     """Parameters near a mode of the posterior, for a chain to start from.
 
@@ -66,27 +67,86 @@ def warm_start(
     check_count("patience", patience, at_least=1)
     check_number("learning_rate", learning_rate, above=0.0)
     problem.check_network(params)
-    train, held_out = _train_and_held_out(problem, seed)
-    size = min(BATCH_SIZE, len(train.x)) if batch_size is None else batch_size
-    stream = Batches(jax.random.key(seed), data_size=len(train.x), batch_size=size)
-    step, loss = _compiled(problem, prior, train, learning_rate)
-    keys = jax.random.fold_in(jax.random.key(seed), 1)
-    state = params, optax.adam(learning_rate).init(params)
-    between = max(BETWEEN_LOOKS, len(train.x) // size)
-    best, lowest, since = params, loss(params, held_out), 0
-    for first in range(0, steps, between):
-        for number, rows in enumerate(stream.rows(first, min(between, steps - first)), first):
-            state = step(keys, number, state, rows)
-        now = loss(state[0], held_out)
-        best, lowest, since = (state[0], now, 0) if now < lowest else (best, lowest, since + 1)
-        if since == patience:
-            break
-    if not np.isfinite(lowest):
+    energy = FlatEnergy(potential(problem, prior=prior), params)
+    size = BATCH_SIZE if batch_size is None else check_count("batch_size", batch_size, at_least=1)
+    if batch_size is not None and size > len(problem.train.x):
         raise UserError(
-            "`params` must be where the energy is finite, and no step of Adam led there; start "
-            "from smaller weights."
+            f"`batch_size` must be at most the number of data, got {size} for "
+            f"{len(problem.train.x)} data."
         )
-    return best
+    descent = Descent(problem, energy, batch_size=size, learning_rate=learning_rate)
+    return descent(params, seed=seed, steps=steps, patience=patience)
+
+
+class Descent:
+    """Adam on an energy, compiled once for any number of starts.
+
+    Args:
+      problem: whose rows are learnt from, and whose validation rows say when to stop.
+      energy: of the problem's parameters.
+      batch_size: rows a step sees, or all if there are fewer to learn from.
+      learning_rate: of Adam.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        energy: FlatEnergy,
+        *,
+        batch_size: int,
+        learning_rate: float = LEARNING_RATE,
+    ):
+        self.problem, self.energy, self.batch_size = problem, energy, batch_size
+        self._adam = optax.adam(learning_rate)
+        self._update = jax.jit(self._updated)
+        self._augmented = jax.jit(problem.transform_batch) if problem.augment is not None else None
+        self._log_likelihood = jax.jit(problem.log_likelihood)
+
+    def __call__(self, params: Tree, *, seed: int, steps: int, patience: int = PATIENCE) -> Tree:
+        """Parameters near a mode; arguments as in `warm_start`."""
+        train, held_out = _train_and_held_out(self.problem, seed)
+        assert train.y is not None
+        size = min(self.batch_size, len(train.x))
+        stream = Batches(jax.random.key(seed), data_size=len(train.x), batch_size=size)
+        keys = jax.random.fold_in(jax.random.key(seed), 1)
+        vector = jnp.asarray(self.energy.at(params).position)
+        state = vector, self._adam.init(vector)
+        between = max(BETWEEN_LOOKS, len(train.x) // size)
+        best, lowest, since = params, self._loss(params, held_out), 0
+        for first in range(0, steps, between):
+            for number, rows in enumerate(stream.rows(first, min(between, steps - first)), first):
+                batch = train.x[rows], train.y[rows]
+                if self._augmented is not None:
+                    batch = self._augmented(jax.random.fold_in(keys, number), batch)
+                state = self._update(self.energy.gradient(state[0], batch), *state)
+            here = self.energy.tree(state[0])
+            now = self._loss(here, held_out)
+            best, lowest, since = (here, now, 0) if now < lowest else (best, lowest, since + 1)
+            if since == patience:
+                break
+        if not np.isfinite(lowest):
+            raise UserError(
+                "`params` must be where the energy is finite, and no step of Adam led there; start "
+                "from smaller weights."
+            )
+        return best
+
+    def _updated(self, gradient: Array, vector: Array, moments: Any) -> Any:
+        scaled = gradient / len(self.problem.train.x)
+        # Adam's powers of the step number mix kinds of numbers, which a user may have forbidden.
+        with jax.numpy_dtype_promotion("standard"):
+            updates, moments = self._adam.update(scaled, moments, vector)
+        return optax.apply_updates(vector, updates), moments
+
+    def _loss(self, params: Tree, rows: Rows) -> float:
+        """Mean of minus the log probability of rows."""
+        assert rows.y is not None
+        total = 0.0
+        for first in range(0, len(rows.x), CHUNK):
+            part = slice(first, first + CHUNK)
+            total += float(np.sum(self._log_likelihood(params, (rows.x[part], rows.y[part]))))
+        mean = -total / len(rows.x)
+        return mean if np.isfinite(mean) else float("inf")
 
 
 def _train_and_held_out(problem: Problem, seed: int) -> tuple[Rows, Rows]:
@@ -103,39 +163,3 @@ def _train_and_held_out(problem: Problem, seed: int) -> tuple[Rows, Rows]:
     count = max(1, round(HELD_OUT * len(order)))
     learnt, held_out = order[count:], order[:count]
     return Rows(train.x[learnt], train.y[learnt]), Rows(train.x[held_out], train.y[held_out])
-
-
-def _compiled(
-    problem: Problem, prior: Any, train: Rows, learning_rate: float
-) -> tuple[Callable[[Key, int, Any, np.ndarray], Any], Callable[[Tree, Rows], float]]:
-    """A step of Adam on some rows, and the mean of minus the log probability of others."""
-    energy, adam = potential(problem, prior=prior), optax.adam(learning_rate)
-    data = jax.tree.map(jnp.asarray, tuple(train))
-
-    def scaled(params: Tree, batch: Batch) -> Array:
-        return energy(params, batch) / energy.data_size
-
-    @jax.jit
-    def step(keys: Key, number: int, state: Any, data: Batch, rows: Array) -> Any:
-        params, moments = state
-        batch = jax.tree.map(lambda x: x[rows], data)
-        if problem.augment is not None:
-            batch = problem.transform_batch(jax.random.fold_in(keys, number), batch)
-        gradient = jax.grad(scaled)(params, batch)
-        # Adam's powers of the step number mix kinds of numbers, which a user may have forbidden.
-        with jax.numpy_dtype_promotion("standard"):
-            updates, moments = adam.update(gradient, moments, params)
-        return optax.apply_updates(params, updates), moments
-
-    log_likelihood = jax.jit(problem.log_likelihood)
-
-    def loss(params: Tree, rows: Rows) -> float:
-        assert rows.y is not None
-        total = 0.0
-        for first in range(0, len(rows.x), CHUNK):
-            part = slice(first, first + CHUNK)
-            total += float(np.sum(log_likelihood(params, (rows.x[part], rows.y[part]))))
-        mean = -total / len(rows.x)
-        return mean if np.isfinite(mean) else float("inf")
-
-    return lambda keys, number, state, rows: step(keys, number, state, data, rows), loss
