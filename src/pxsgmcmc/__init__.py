@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pxsgmcmc.posterior import freeze_factors, potential
     from pxsgmcmc.problem import Problem
     from pxsgmcmc.run import Run
-    from pxsgmcmc.samplers import as_optax, ggmc, hmc, psgld, sgd, sghmc, sgld, sgnht, sgrhmc
+    from pxsgmcmc.samplers import as_optax, ggmc, hmc, l2e, psgld, sgd, sghmc, sgld, sgnht, sgrhmc
     from pxsgmcmc.schedules import constant, cyclical
     from pxsgmcmc.tree import by_path
     from pxsgmcmc.tuning.fit import fit
@@ -35,7 +35,7 @@ _HOME = {
     "posterior": "freeze_factors potential",
     "problem": "Problem",
     "run": "Run",
-    "samplers": "as_optax ggmc hmc psgld sgd sghmc sgld sgnht sgrhmc",
+    "samplers": "as_optax ggmc hmc l2e psgld sgd sghmc sgld sgnht sgrhmc",
     "schedules": "constant cyclical",
     "tree": "by_path",
     "tuning.fit": "fit",
@@ -54,7 +54,7 @@ __all__ = [  # noqa: RUF022 - grouped by room, as above
     "freeze_factors", "potential",
     "Problem",
     "Run",
-    "as_optax", "ggmc", "hmc", "psgld", "sgd", "sghmc", "sgld", "sgnht", "sgrhmc",
+    "as_optax", "ggmc", "hmc", "l2e", "psgld", "sgd", "sghmc", "sgld", "sgnht", "sgrhmc",
     "constant", "cyclical",
     "by_path",
     "fit",

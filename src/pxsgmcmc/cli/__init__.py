@@ -45,6 +45,7 @@ COMMANDS = {
     "diagnose": Command("diagnose:diagnose_run", "does it move, has it settled, is it warm enough"),
     "compare": Command("compare:compare_runs", "evaluated runs side by side, over seeds"),
     "report": Command("report:report", "an HTML page on a run, or on several side by side"),
+    "meta-train": Command("meta_train:meta_train_l2e", "learn the network of the sampler L2E"),
     "config check": Command("configs:check", "read a configuration and say what is wrong", True),
     "config show": Command("configs:show", "print a bundled configuration, or list them"),
     "data list": Command("data:list_sets", "the data sets that are known"),
@@ -52,7 +53,7 @@ COMMANDS = {
     "data check": Command("data:check", "check a data set against its hashes"),
     "data corrupt": Command("corrupt:corrupt_set", "write the 19 corruptions of an image set"),
 }
-COMPILING = {"demo", "pilot", "run", "resume", "predict", "evaluate", "diagnose"}  # with JAX
+COMPILING = {"demo", "pilot", "run", "resume", "predict", "evaluate", "diagnose", "meta-train"}
 HELP = {"-h", "--help"}
 
 
