@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "posterior": WORDS | {"expansion", "likelihoods", "priors", "problem"},
     "samplers": {"types", "tree", "schedules", "errors"},
     "store": {"types", "errors", "tree"},
+    "pretrained": {"types", "errors", "tree", "store", "data"},
     "predict": WORDS | {"data", "likelihoods", "problem"},
     "run": RUNS - {"run"},
     "chain": RUNS | {"memory", "samplers"},
@@ -45,11 +46,17 @@ MAY_IMPORT = {
     "tuning": CONFIG | {"config", "jobs"},
     "reproduce": CONFIG | {"config", "jobs", "tuning"},
     "sklearn": CONFIG | {"config", "jobs", "tuning"},
+    "meta": WORDS | {"chain", "data", "report", "samplers", "store"},
 }
 ANYTHING = {"cli", "__init__", "__main__"}  # they connect the rooms
-# The methods of `Run` hand it to the room above, and a configuration that says "auto" or "map" asks
-# the room above for numbers; it is imported when that happens.
-DOORS = {"run": {"evaluate", "export"}, "config": {"tuning"}}
+# The methods of `Run` hand it to the room above, a configuration that says "auto" or "map" asks the
+# room above for numbers, and a sampler that is given the name of learned weights asks for them; it
+# is imported when that happens.
+DOORS = {
+    "run": {"evaluate", "export"},
+    "config": {"tuning"},
+    "samplers": {"pretrained"},
+}
 
 
 def room_of(path: Path) -> str:

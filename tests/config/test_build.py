@@ -14,7 +14,7 @@ NEEDS = {"hmc": "leapfrog_steps = 2", "sgd": "momentum = 0.5"}
 NEEDS |= dict.fromkeys(
     ("sghmc", "sgnht", "sgrhmc", "ggmc"), "friction = {base = 9.0, factors = 1.0}"
 )
-WITHOUT_NOISE = ("hmc", "ggmc")
+WITHOUT_NOISE = ("hmc", "ggmc", "l2e")
 
 
 def names(union):

@@ -42,6 +42,13 @@ def sgrhmc_law(*, lam, h, g, T, p, v=0.0, mass=1.0) -> Law:
     return Law(p**2 * law.position, law.momentum, p * law.covariance)
 
 
+def l2e_law(*, lam, h, k, a, s, T, v=0.0) -> Law:
+    """Law of L2E with alpha = 0 and beta = k r, as its docstring has it."""
+    H = T * s / h + h * v / (2 * a)
+    D = 1 - h * a * k / 2 - h**2 * lam * k / 4
+    return Law(H / lam * (1 - h * a * k / 2) / D, H / (k * D), h * H / (2 * D))
+
+
 def explicit_euler_law(*, lam, h, g, T) -> Law:
     """What SGHMC would have if the position moved with the old momentum: our samplers do not."""
     a = 1 - h * g

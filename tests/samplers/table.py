@@ -4,8 +4,9 @@ import functools
 
 import jax.numpy as jnp
 from chains import skeleton_builder
+from l2e_networks import passing_weights
 
-from pxsgmcmc.samplers import ggmc, hmc, psgld, sgd, sghmc, sgld, sgnht, sgrhmc
+from pxsgmcmc.samplers import ggmc, hmc, l2e, psgld, sgd, sghmc, sgld, sgnht, sgrhmc
 
 BATCH = jnp.array([0.5, -1.0, 2.0])
 
@@ -24,12 +25,14 @@ SAMPLERS = {
     "sgrhmc": functools.partial(sgrhmc, friction=2.0),
     "hmc": functools.partial(hmc, leapfrog_steps=3),
     "ggmc": ggmc_on_batch,
+    "l2e": functools.partial(l2e, data_size=10, weights=passing_weights(1000.0)),
     "sgd": lambda potential, step_size, temperature=0.0: sgd(potential, step_size, momentum=0.9),
     "skeleton": skeleton_builder(),
 }
 WITHOUT_NOISE = {"sgd"}
 
 WITH_FRICTION = {"sghmc": sghmc, "sgnht": sgnht, "sgrhmc": sgrhmc, "ggmc": ggmc}
+WITH_FRICTION["l2e"] = SAMPLERS["l2e"]
 WITH_NOISE = ["sgld", "psgld", "sghmc", "sgnht", "sgrhmc"]
 WITH_MASS = ["sgld", "sghmc", "sgnht", "symmetric sgnht", "sgrhmc", "hmc", "ggmc"]
 GROUPED = {"base": {"w": jnp.ones(3), "b": jnp.ones(2)}, "factors": jnp.ones(4)}

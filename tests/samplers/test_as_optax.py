@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from l2e_networks import random_weights
 from tests.helpers.quick_jit import quick_jit
 
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.samplers import as_optax, ggmc, hmc, psgld, sgd, sghmc, sgld, sgnht, sgrhmc
+from pxsgmcmc.samplers import as_optax, ggmc, hmc, l2e, psgld, sgd, sghmc, sgld, sgnht, sgrhmc
 from pxsgmcmc.schedules import cyclical
 
 ONE_GRADIENT = {
@@ -20,6 +21,7 @@ ONE_GRADIENT = {
     "sgnht": functools.partial(sgnht, friction=2.0),
     "symmetric sgnht": functools.partial(sgnht, friction=2.0, integrator="symmetric"),
     "sgrhmc": functools.partial(sgrhmc, friction=2.0),
+    "l2e": functools.partial(l2e, data_size=3, weights=random_weights(0, scale=30.0)),
     "sgd": functools.partial(sgd, momentum=0.9),
 }
 START = {"w": jnp.array([[1.0, -1.0], [0.5, 2.0]]), "b": jnp.array([0.3, -0.2])}

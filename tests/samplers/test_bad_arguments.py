@@ -65,6 +65,8 @@ def build_with(name, **options):
         return ggmc(potential, 0.1, full_potential=lambda q: potential(q, None), **options)
     if name == "hmc":
         return hmc(potential, 0.1, leapfrog_steps=2, **options)
+    if name == "l2e":
+        return SAMPLERS["l2e"](potential, 0.1, **options)
     builder = {"sgld": sgld, "psgld": psgld, **WITH_FRICTION}[name]
     if name in WITH_FRICTION:
         options = {"friction": 1.0, **options}

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from chains import grid, last_states
-from laws import misses, sghmc_law, sghmc_recursion, sgld_law, sgrhmc_law, z_scores
+from laws import l2e_law, misses, sghmc_law, sghmc_recursion, sgld_law, sgrhmc_law, z_scores
 
-from pxsgmcmc.samplers import psgld, sghmc, sgld, sgrhmc
+from pxsgmcmc.samplers import l2e, psgld, sghmc, sgld, sgrhmc
 
 CHAINS = 32_768  # a variance is known to 0.8 %, so an error of 4 % in it is seen
 TEMPERATURES = (0.5, 1.5)
@@ -55,6 +55,22 @@ def build_sgrhmc(T, potential, chains, case):
     return sampler, sampler.init(jnp.zeros(chains))._replace(square=square)
 
 
+L2E_NOISE = 0.2
+
+
+def build_l2e(T, potential, chains, case):
+    sampler = l2e(
+        potential,
+        constant(case["h"]),
+        data_size=7,  # of no consequence where the outputs are known
+        weights=lambda g, q, r, v: (0.0 * r, case["k"] * r),
+        friction=case["a"],
+        temperature=T,
+        noise_multiplier=L2E_NOISE,
+    )
+    return sampler, sampler.init(jnp.zeros(chains))
+
+
 # name: builder, exact law, cases, steps
 TABLE = {
     "sgld": (
@@ -80,6 +96,12 @@ TABLE = {
         sgrhmc_law,
         grid(lam=[1, 5], h=[0.1, 0.3], g=[1, 3], v=[0, 5], p=[0.7, 1.3], mass=[1, 2.5]),
         300,
+    ),
+    "l2e": (
+        build_l2e,
+        functools.partial(l2e_law, s=L2E_NOISE),
+        grid(lam=[1, 4], h=[0.1, 0.3], k=[0.7, 2], a=[0.7, 1.5], v=[0, 5]),
+        200,
     ),
 }
 
@@ -107,6 +129,8 @@ def test_at_least_two_hundred_cases_are_compared():
 
 def slowest_factor(case: dict[str, float]) -> float:
     """By how much one step shrinks what is left of the start."""
+    if "k" in case:  # L2E is SGHMC of friction a k and mass 1 / k
+        case = case | {"g": case["a"] * case["k"], "mass": 1.0 / case["k"]}
     if "g" not in case:
         return abs(1 - case["h"] * case["lam"] / case["mass"])
     p2 = case.get("p", 1.0) ** 2

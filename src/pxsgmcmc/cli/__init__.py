@@ -55,6 +55,7 @@ COMMANDS = {
     "reproduce first-updates": Command(
         "reproduce:first_updates", "the first steps at the paper's size, in numbers"
     ),
+    "meta-train": Command("meta_train:meta_train_l2e", "learn the network of the sampler L2E"),
     "config check": Command("configs:check", "read a configuration and say what is wrong", True),
     "config show": Command("configs:show", "print a bundled configuration, or list them"),
     "data list": Command("data:list_sets", "the data sets that are known"),
@@ -64,7 +65,7 @@ COMMANDS = {
 }
 COMPILING = {  # with JAX
     *("demo", "pilot", "tune", "run", "resume"),
-    *("predict", "evaluate", "diagnose", "export"),
+    *("predict", "evaluate", "diagnose", "export", "meta-train"),
 }
 HELP = {"-h", "--help"}
 

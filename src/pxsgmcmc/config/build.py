@@ -268,6 +268,8 @@ def _sampler(
     if name == "ggmc":
         data = jax.tree.map(jnp.asarray, tuple(problem.train))
         settings["full_potential"] = potential.on_all(data, chunk_size=config.chain.batch_size)
+    if name == "l2e":
+        settings["data_size"] = len(problem.train.x)
     step_size = settings.pop("step_size")
 
     def sampler(factor: float) -> Sampler:

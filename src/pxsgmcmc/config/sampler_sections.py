@@ -95,6 +95,16 @@ class GGMC(Section, tag="ggmc", tag_field="name"):
     temperature: AtLeast0 = 1.0
 
 
+class L2E(Section, tag="l2e", tag_field="name"):
+    """Momentum and steps from a meta-trained network; `weights` is a name or a file."""
+
+    step_size: Above | Cyclical
+    weights: str = "l2e/desk"
+    friction: AtLeast0 | Groups = 0.1
+    temperature: AtLeast0 = 1.0
+    noise_multiplier: AtLeast0 = 1e-3
+
+
 class SGD(Section, tag="sgd", tag_field="name"):
     """Gradient descent with momentum."""
 
@@ -102,4 +112,4 @@ class SGD(Section, tag="sgd", tag_field="name"):
     momentum: Below1 = 0.0
 
 
-AnySampler: TypeAlias = SGLD | PSGLD | SGHMC | SGNHT | SGRHMC | HMC | GGMC | SGD
+AnySampler: TypeAlias = SGLD | PSGLD | SGHMC | SGNHT | SGRHMC | HMC | GGMC | L2E | SGD

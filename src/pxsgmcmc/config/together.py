@@ -1,6 +1,6 @@
 """Checks on settings that are each allowed and do not go together."""
 
-from pxsgmcmc.config.sampler_sections import AUTO, GGMC, HMC, SGHMC, SGLD, SGNHT, Cyclical
+from pxsgmcmc.config.sampler_sections import AUTO, GGMC, HMC, L2E, SGHMC, SGLD, SGNHT, Cyclical
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.errors import UserError
 
@@ -23,7 +23,7 @@ def check_together(config: Config) -> Config:
                 raise UserError(
                     f"`expansion.{setting}` needs factors: set `expansion.out` or `expansion.into`."
                 )
-    if expansion.frozen and isinstance(config.sampler, HMC | GGMC):
+    if expansion.frozen and isinstance(config.sampler, HMC | GGMC | L2E):
         raise UserError(
             "`expansion.frozen` needs a sampler with `noise` or none at all, got "
             f"`sampler.name` = {config.sampler.__struct_config__.tag!r}."

@@ -3,12 +3,13 @@
 CIFAR's python form is a pickle. `pickle.load` on such a file runs whatever its author wrote, so it
 is never called: the standard library's disassembler lists the operations, and the few that build
 dictionaries, lists, numbers, strings and numeric arrays are carried out here. A name such as
-`numpy.dtype` is a mark to recognise, never something to import or call.
+`numpy.dtype` is a mark to recognise, never something to import or call. A reader of another layout
+gives the names it knows, each with a function of ours that takes what such a call would be given.
 """
 
 import math
 import pickletools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,8 +43,16 @@ class _Building:
     value: Any = None
 
 
-def read_pickled_arrays(data: bytes, where: str) -> dict[str, Any]:
+Makers = Mapping[str, Callable[[tuple[Any, ...]], Any]]
+
+
+def read_pickled_arrays(data: bytes, where: str, makers: Makers | None = None) -> dict[str, Any]:
     """The dictionary in a pickle of arrays, lists, strings and numbers, its keys as str.
+
+    Args:
+      data: the bytes of the file.
+      where: what it is called in an error.
+      makers: further names that may occur, with what stands for a call of each.
 
     Example:
       >>> pickled = bytes.fromhex("80027d55066c6162656c734b07732e")
@@ -51,13 +60,22 @@ def read_pickled_arrays(data: bytes, where: str) -> dict[str, Any]:
       {'labels': 7}
     """
     with parsing(where, "pickle of arrays"):
-        result = _run(data, where)
+        result = _run(data, where, makers or {})
         if not isinstance(result, dict):
             raise damaged(where, "holds something other than a dictionary of arrays")
-        return {key: _finished(value) for key, value in result.items()}
+        return {key: finished(value) for key, value in result.items()}
 
 
-def _run(data: bytes, where: str) -> Any:
+def rebuilt_array(function: Any, state: Any) -> np.ndarray:
+    """The array that NumPy's function would rebuild from a state, for makers that get both."""
+    if not isinstance(function, _Name) or function.name not in _RECONSTRUCT:
+        raise ValueError("an array that NumPy did not write")
+    if not isinstance(state, tuple):
+        raise ValueError("a state for something that is no array")
+    return _array(*state)
+
+
+def _run(data: bytes, where: str, makers: Makers) -> Any:
     stack: list[Any] = []
     memo: dict[Any, Any] = {}
     for opcode, arg, _ in pickletools.genops(data):
@@ -73,7 +91,9 @@ def _run(data: bytes, where: str) -> Any:
         elif name in ("BINGET", "LONG_BINGET"):
             stack.append(memo[arg])
         elif name in ("GLOBAL", "STACK_GLOBAL"):
-            stack.append(_allowed_name(name, arg, stack, where))
+            stack.append(_allowed_name(name, arg, stack, where, makers))
+        elif name == "REDUCE":
+            _reduce(stack, makers)
         elif name in _CHANGES:
             _CHANGES[name](stack)
         elif name not in ("PROTO", "FRAME"):
@@ -94,11 +114,11 @@ def _constant(name: str, arg: Any, where: str) -> Any:
     raise damaged(where, f"is a pickle that asks for {name}, and only arrays are read from pickles")
 
 
-def _allowed_name(name: str, arg: Any, stack: list[Any], where: str) -> _Name:
+def _allowed_name(name: str, arg: Any, stack: list[Any], where: str, makers: Makers) -> _Name:
     if name == "STACK_GLOBAL":
         arg = " ".join(_text(part) for part in _pop(stack, 2))
     wanted = arg.replace(" ", ".")
-    if wanted not in _NAMES:
+    if wanted not in _NAMES and wanted not in makers:
         raise damaged(
             where, f"is a pickle that asks for {wanted}, and only arrays are read", "do not use it"
         )
@@ -140,7 +160,7 @@ def _pop(stack: list[Any], count: int) -> list[Any]:
     return items
 
 
-def _reduce(stack: list[Any]) -> None:
+def _reduce(stack: list[Any], makers: Makers) -> None:
     called, args = _pop(stack, 2)
     if not isinstance(called, _Name) or not isinstance(args, tuple):
         raise ValueError("a call of something that is no name")
@@ -152,6 +172,8 @@ def _reduce(stack: list[Any]) -> None:
         made = _text(text).encode("latin-1")
     elif name == "numpy.dtype":
         made.value = _dtype(args[0])
+    elif name in makers:
+        made = makers[name](args)
     elif name not in _RECONSTRUCT:
         raise ValueError(f"a call of {name}")
     stack.append(made)
@@ -189,7 +211,8 @@ def _array(_version: Any, shape: Any, dtype: Any, fortran: Any, content: Any) ->
     return np.frombuffer(content, dtype.value).reshape(shape, order="F" if fortran else "C")
 
 
-def _finished(value: Any) -> Any:
+def finished(value: Any) -> Any:
+    """What was built, once all of the pickle was read."""
     if isinstance(value, _Building):
         if not isinstance(value.value, np.ndarray):
             raise ValueError("an array that is never filled")
@@ -207,6 +230,5 @@ _CHANGES: dict[str, Callable[[list[Any]], None]] = {
     "APPENDS": lambda stack: _append(stack, _since_mark(stack)),
     "SETITEM": lambda stack: _set_items(stack, _pop(stack, 2)),
     "SETITEMS": lambda stack: _set_items(stack, _since_mark(stack)),
-    "REDUCE": _reduce,
     "BUILD": _build,
 }

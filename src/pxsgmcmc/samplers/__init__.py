@@ -4,6 +4,7 @@ from pxsgmcmc.samplers.adaptation import adaptation
 from pxsgmcmc.samplers.as_optax import as_optax
 from pxsgmcmc.samplers.ggmc import ggmc
 from pxsgmcmc.samplers.hmc import hmc
+from pxsgmcmc.samplers.l2e import l2e
 from pxsgmcmc.samplers.psgld import psgld
 from pxsgmcmc.samplers.sgd import sgd
 from pxsgmcmc.samplers.sghmc import sghmc
@@ -16,6 +17,7 @@ __all__ = [
     "as_optax",
     "ggmc",
     "hmc",
+    "l2e",
     "psgld",
     "sgd",
     "sghmc",

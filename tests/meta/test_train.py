@@ -1,0 +1,196 @@
+"""A meta-training can be stopped, killed and damaged, and goes on to the same weights."""
+
+import os
+import signal
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from pxsgmcmc.errors import CorruptRun, Diverged, Interrupted, UserError
+from pxsgmcmc.meta import folder as kept
+from pxsgmcmc.meta.held_out import mean_difference, mean_over_tasks
+from pxsgmcmc.meta.outcome import describe, write_page
+from pxsgmcmc.meta.tasks import Task
+from pxsgmcmc.meta.train import meta_train
+from pxsgmcmc.progress import Silent
+from pxsgmcmc.store.tensors import decode
+from tests.helpers.cli_calls import call
+from tests.meta.test_evolution import SMALL
+
+HELD_OUT = (Task("wine", "dense", 3, 1, False), Task("breast_cancer", "dense", 3, 1, False))
+SETTINGS = msgspec.structs.replace(SMALL, evaluate_every=2)
+
+
+def train(out, steps, settings=SETTINGS, **options):
+    options = {"progress": False, "held_out": HELD_OUT} | options
+    return meta_train(settings, out, outer_steps=steps, **options)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of a meta-training of four steps that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("meta") / "whole"
+    train(folder, 4)
+    return folder
+
+
+def last_state(folder: Path) -> dict[str, np.ndarray]:
+    newest = max((folder / "state").iterdir())
+    return {k: v for k, v in decode(newest.read_bytes()).items() if k != "log_bytes"}
+
+
+def assert_ends_like(folder, whole):
+    ours, theirs = last_state(folder), last_state(whole)
+    assert ours.keys() == theirs.keys() and int(ours["step"]) == 4
+    for name in theirs:
+        np.testing.assert_array_equal(ours[name], theirs[name])
+    without_time = [
+        [{k: v for k, v in line.items() if k != "seconds"} for line in kept.read_log(place)]
+        for place in (folder, whole)
+    ]
+    assert without_time[0] == without_time[1]
+
+
+def test_a_training_in_two_parts_is_the_one_in_one_part(tmp_path, whole):
+    train(tmp_path / "parts", 2)
+    train(tmp_path / "parts", 4)
+    assert_ends_like(tmp_path / "parts", whole)
+
+
+class _Signals(Silent):
+    """Sends a signal as soon as a step is done."""
+
+    def tell(self, share, text, seconds_left=None):
+        if text.startswith("outer step 1 of") and "meta-loss" in text:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_signal_ends_it_after_the_step_with_everything_saved(tmp_path, whole):
+    with pytest.raises(Interrupted, match="Stopped after 1 outer steps; all is saved") as caught:
+        train(tmp_path / "stopped", 4, progress=_Signals())
+    assert caught.value.signal == signal.SIGTERM
+    train(tmp_path / "stopped", 4)
+    assert_ends_like(tmp_path / "stopped", whole)
+
+
+def test_after_a_crash_it_goes_on_from_the_last_whole_state(tmp_path, whole):
+    """A log with a line too many, a state cut short: as a kill or a bad disk may leave them."""
+    folder, said = tmp_path / "crashed", []
+    train(folder, 2)
+    train(folder, 3)
+    with open(folder / "log.jsonl", "ab") as log:
+        log.write(b'{"step":4,"half a line')
+    newest = max((folder / "state").iterdir())
+    newest.write_bytes(newest.read_bytes()[:-7])
+
+    class Said(Silent):
+        def say(self, sentence):
+            said.append(sentence)
+
+    # Its end at step 3 was looked at; in one go that is not so, and the state of step 2 knows.
+    train(folder, 4, progress=Said())
+    assert_ends_like(folder, whole)
+    assert any("is damaged; going on from the state before it" in sentence for sentence in said)
+
+
+def test_states_that_are_all_damaged_are_an_error(tmp_path):
+    train(tmp_path / "bad", 2)
+    for path in (tmp_path / "bad" / "state").iterdir():
+        path.write_bytes(b"nothing")
+    with pytest.raises(CorruptRun, match="has no state that is as it was written"):
+        train(tmp_path / "bad", 4)
+
+
+def test_two_states_are_kept_and_the_weights_are_those_of_the_last(whole):
+    assert len(list((whole / "state").iterdir())) == 2
+    state, weights = last_state(whole), decode((whole / "weights.safetensors").read_bytes())
+    for name, array in weights.items():
+        np.testing.assert_array_equal(array, state[f"weights/{name}"])
+
+
+def test_going_on_with_other_settings_is_refused(whole):
+    for name, value in {"sigma": 0.5, "seed": 1, "widths": (2, 3)}.items():
+        other = msgspec.structs.replace(SETTINGS, **{name: value})
+        with pytest.raises(UserError, match=f"holds a meta-training with another `{name}`"):
+            train(whole, 5, other)
+
+
+def test_tasks_that_all_diverge_end_it_with_a_sentence(tmp_path):
+    # Steps so large that the logits overflow.
+    wild = msgspec.structs.replace(SETTINGS, step_multiplier=1e76, evaluate_every=1000)
+    said = []
+
+    class Said(Silent):
+        def say(self, sentence):
+            said.append(sentence)
+
+    with pytest.raises(Diverged, match="No pair of the last 20 outer steps was finite"):
+        train(tmp_path / "wild", 30, wild, progress=Said())
+    assert "diverged and is left out, 40 so far" in said[-1]
+    assert any("unrolls diverged" in sentence for sentence in said)
+
+
+def test_a_task_cannot_be_trained_on_and_held_out(tmp_path):
+    both = (Task("wine", "dense", 2, 2, True),)
+    with pytest.raises(UserError, match="must not be trained on, got wine dense 2x2 residual"):
+        train(tmp_path / "both", 2, held_out=both)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"pairs": 0}, "`pairs` must be a whole number of at least 1"),
+        ({"sigma": 0.0}, "`sigma` must be a number greater than 0"),
+        ({"learning_rate": float("nan")}, "`learning_rate` must be a number"),
+        ({"thinning": 3}, "`averaged_steps` must be a multiple of `thinning` = 3"),
+        ({"averaged_steps": 8}, "`averaged_steps` must be at most `inner_steps` = 6"),
+        ({"weight_decay": -1.0}, "`weight_decay` must be a number at least 0"),
+        ({"data_sets": ()}, "no tasks to train on"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_named(tmp_path, change, words):
+    with pytest.raises(UserError, match=words):
+        train(tmp_path / "never", 2, msgspec.structs.replace(SETTINGS, **change))
+    assert not (tmp_path / "never").exists()
+
+
+def test_the_page_shows_the_losses_and_what_the_network_does(whole):
+    page = write_page(whole).read_text("utf-8")
+    assert page.count("<svg") == 6 and "wine dense 3x1 plain" in page
+    assert "on 2 held-out tasks" in page and describe(whole) in page
+
+
+def test_the_command_trains_goes_on_and_says_what_came_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("pxsgmcmc.meta.train.HELD_OUT", HELD_OUT[:1])
+    flags = {"data-sets": "wine", "kinds": "dense", "widths": "2", "depths": "2", "pairs": "2"}
+    flags |= {"inner-steps": "6", "averaged-steps": "4", "thinning": "2", "batch-size": "5"}
+    flags |= {"held-out-rows": "10", "repeats": "2", "out": str(tmp_path / "run")}
+    words = [part for name, value in flags.items() for part in (f"--{name}", value)]
+    said = call("meta-train", *words, "--outer-steps", "1")
+    assert said.code == 0 and "1 outer steps; 0 pairs diverged" in said.out, said
+    again = call("meta-train", *words, "--outer-steps", "2")
+    assert again.code == 0 and "2 outer steps" in again.out and "page.html" in again.out, again
+    refused = call("meta-train", *words, "--outer-steps", "2", "--sigma", "0.5")
+    assert refused.code == 2 and "another `sigma`" in refused.err
+
+
+def test_means_over_tasks_leave_out_what_diverged():
+    before = {"a": [2.0, 4.0], "b": [1.0, float("inf")]}
+    assert mean_over_tasks(before) == (2.0, 1.0, 2)
+    change = mean_difference({"a": [1.0, 3.0], "b": [0.5, 1.0]}, before)
+    assert change == (-0.75, 0.25, 2)
+    assert mean_over_tasks({"a": [float("nan")]}).tasks == 0
+
+
+@pytest.mark.slow
+def test_a_sampler_learns_a_task_it_was_not_trained_on(tmp_path):
+    settings = msgspec.structs.replace(
+        SMALL, widths=(4,), depths=(1,), inner_steps=100, averaged_steps=20, pairs=4, seed=3
+    )
+    held_out = (Task("breast_cancer", "dense", 6, 2, True),)
+    meta_train(settings, tmp_path / "run", outer_steps=80, held_out=held_out, progress=False)
+    looks = [line["held_out"] for line in kept.read_log(tmp_path / "run") if "held_out" in line]
+    first, last = (np.mean(next(iter(look.values()))) for look in (looks[0], looks[-1]))
+    assert last < 0.5 * first
