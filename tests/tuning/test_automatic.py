@@ -59,8 +59,9 @@ def forbid(monkeypatch):
     def refuse(*arguments, **settings):
         raise AssertionError("measured again")
 
-    for place, name in ((automatic, "pilot"), (automatic, "settle"), (warm_start, "warm_start")):
-        monkeypatch.setattr(place, name, refuse)
+    for name in ("pilot_along", "settle"):
+        monkeypatch.setattr(automatic, name, refuse)
+    monkeypatch.setattr(warm_start, "warm_start", refuse)
 
 
 @pytest.mark.parametrize(
