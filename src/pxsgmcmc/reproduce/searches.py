@@ -86,6 +86,7 @@ def find_settings(
     settings = read_settings(scale.name)
     for method, choice in chosen(book.study.rules, book.losses).items():
         outcome = {key: choice[key] for key in _KEPT}
-        settings[method] = Chosen(choice["settings"], command, outcome)
+        by = command if choice["over"] else f"{command}, which is not over yet"
+        settings[method] = Chosen(choice["settings"], by, outcome)
     write_file(settings_path(scale.name), write_settings(scale.name, settings))
     return stopped_by

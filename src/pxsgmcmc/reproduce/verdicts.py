@@ -55,7 +55,7 @@ class Verdict(NamedTuple):
     @property
     def p(self) -> float | None:
         """The p-value that decided: the largest if it holds, the smallest against it if not."""
-        known = [t for t in self.parts if t.p is not None]
+        known = [t for t in self.parts if t.p is not None and not t.part.exact]
         if self.word == "does not hold":
             known = [t for t in known if t.word == "does not hold"]
             return min((t.p for t in known if t.p is not None), default=None)
