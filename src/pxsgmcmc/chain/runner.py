@@ -15,6 +15,7 @@ from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import DivergenceWatch, check_first_energy, norms
 from pxsgmcmc.chain.executors import Advance
 from pxsgmcmc.chain.graceful_stop import GracefulStop
+from pxsgmcmc.chain.log_line import in_words
 from pxsgmcmc.chain.record import MemoryRecord
 from pxsgmcmc.chain.saved_memory import check_place, read_memory
 from pxsgmcmc.chain.since import Averages
@@ -261,7 +262,7 @@ class Runner:
             left = (self.collection.total_steps - lines[0]["step"]) / max(self._speed, 1e-9)
             several = f" of {len(self.chains)} chains" if self.several else ""
             share = lines[0]["step"] / self.collection.total_steps
-            self.progress.tell(share, _line(lines[0]) + several, left)
+            self.progress.tell(share, in_words(lines[0]) + several, left)
 
     def _set_pace(self, count: int, seconds: float) -> None:
         """Aim at chunks of the wished length; the first call also compiles, so it says nothing."""
@@ -290,19 +291,3 @@ class Runner:
         self.progress.say(
             f"{error} Trying again from step {back_to} with {self.scale:g} of the step size."
         )
-
-
-def _line(facts: dict[str, Any]) -> str:
-    """The numbers of a line of the log, for a person."""
-    speed = facts["steps_per_second"]
-    parts = [
-        f"draw {facts['draws']}/{facts['all_draws']}",
-        f"step {facts['step']}/{facts['total_steps']}",
-        f"{speed:,.0f} steps/s" if speed >= 10 else f"{speed:.2g} steps/s",
-        f"energy {facts['energy']:.4g}",
-        f"step size {facts['step_size']:.2g}",
-    ]
-    parts += [f"T[{group}] {value:.3g}" for group, value in facts["temperature"].items()]
-    if facts["acceptance"] is not None:
-        parts.append(f"acceptance {facts['acceptance']:.2f}")
-    return ", ".join(parts)

@@ -74,7 +74,8 @@ def reproduce(
         _list_tasks(tasks, size, seconds, many)
         return 0
     todo = sum(not is_done(task) for task in tasks)
-    command = _command(name, scale, count, only)
+    words = ["pxsgmcmc", "reproduce", name, "--scale", scale, "--seeds", str(count)]
+    command = shlex.join([*words, *(["--only", only] if only else [])])
     check_patience(seconds, command, yes=yes)
     if todo:
         _check_data(tasks)
@@ -290,17 +291,10 @@ def _check_data(tasks: list[Task]) -> None:
             return
 
 
-def _command(name: str, scale: str, seeds: int, only: str | None) -> str:
-    words = ["pxsgmcmc", "reproduce", name, "--scale", scale, "--seeds", str(seeds)]
-    return shlex.join([*words, *(["--only", only] if only else [])])
-
-
 def _write_pages(made: list[Made], folder: Path) -> None:
     try:
         from pxsgmcmc.reproduce.pages import write_pages
     except ModuleNotFoundError as error:
-        raise UserError(
-            f"Pages need the package {error.name!r}: pip install 'pxsgmcmc[report]'."
-        ) from error
+        raise UserError("Pages need the extra `report`: pip install 'pxsgmcmc[report]'.") from error
     for path in write_pages(made, folder):
         print(f"{path}, {path.stat().st_size / 1e6:.2f} MB")

@@ -7,13 +7,7 @@ publishes the file, and a file that differs is refused. Those under `advisory` c
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from pxsgmcmc.data import _cifar as cifar
-from pxsgmcmc.data import _cifar10c as cifar10c
-from pxsgmcmc.data import _idx as idx
-from pxsgmcmc.data import _image_folders as image_folders
-from pxsgmcmc.data import _npy_sets as npy_sets
-from pxsgmcmc.data import _stl10 as stl10
-from pxsgmcmc.data import _svhn as svhn
+from pxsgmcmc.data import _cifar, _cifar10c, _idx, _image_folders, _npy_sets, _stl10, _svhn
 from pxsgmcmc.data._stored import Stored
 from pxsgmcmc.data.cache import Remote
 from pxsgmcmc.data.dataset import Dataset
@@ -55,7 +49,7 @@ def _sha256(digest: str) -> dict[str, str]:
     return {"sha256": digest}
 
 
-def _cifar(name: str, size: int, md5: str, sha256: str | None = None) -> tuple[Remote, ...]:
+def _tgz(name: str, size: int, md5: str, sha256: str | None = None) -> tuple[Remote, ...]:
     address = f"https://www.cs.toronto.edu/~kriz/{name}"
     advisory = {} if sha256 is None else _sha256(sha256)
     return (Remote(name, address, size, {"md5": md5}, advisory),)
@@ -78,25 +72,25 @@ OFFICIAL: dict[str, OfficialSet] = {
         _CIFAR_LICENCE,
         (
             Form(
-                _cifar(
+                _tgz(
                     "cifar-10-binary.tar.gz",
                     170_052_171,
                     "c32a1d4ab5d03f1284b67883e8d87530",
                     "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
                 ),
-                cifar.read_cifar10_binary,
-                {f"{name}.bin": None for name in (*cifar.TRAIN_BATCHES, "test_batch")},
+                _cifar.read_cifar10_binary,
+                {f"{name}.bin": None for name in (*_cifar.TRAIN_BATCHES, "test_batch")},
                 "cifar-10-batches-bin",
             ),
             Form(
-                _cifar(
+                _tgz(
                     "cifar-10-python.tar.gz",
                     170_498_071,
                     "c58f30108f718f92721af3b95e74349a",
                     "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
                 ),
-                cifar.read_cifar10_python,
-                cifar.PYTHON_MD5,
+                _cifar.read_cifar10_python,
+                _cifar.PYTHON_MD5,
                 "cifar-10-batches-py",
             ),
         ),
@@ -106,8 +100,8 @@ OFFICIAL: dict[str, OfficialSet] = {
         _CIFAR_LICENCE,
         (
             Form(
-                _cifar("cifar-100-binary.tar.gz", 168_513_733, "03b5dce01913d631647c71ecec9e9cb8"),
-                cifar.read_cifar100_binary,
+                _tgz("cifar-100-binary.tar.gz", 168_513_733, "03b5dce01913d631647c71ecec9e9cb8"),
+                _cifar.read_cifar100_binary,
                 {
                     "train.bin": "6172c7755cfe09b2fe270c85cebc1b15",
                     "test.bin": "4499cfba6c016c1be1438163640a0898",
@@ -115,8 +109,8 @@ OFFICIAL: dict[str, OfficialSet] = {
                 "cifar-100-binary",
             ),
             Form(
-                _cifar("cifar-100-python.tar.gz", 169_001_437, "eb9058c3a382ffc7106e4002c42a8d85"),
-                cifar.read_cifar100_python,
+                _tgz("cifar-100-python.tar.gz", 169_001_437, "eb9058c3a382ffc7106e4002c42a8d85"),
+                _cifar.read_cifar100_python,
                 {
                     "train": "16019d7e3df5f24257cddd939b257f8d",
                     "test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
@@ -144,7 +138,7 @@ OFFICIAL: dict[str, OfficialSet] = {
                         ),
                     ),
                 ),
-                npy_sets.read_cifar101,
+                _npy_sets.read_cifar101,
                 {"cifar10.1_v6_data.npy": None, "cifar10.1_v6_labels.npy": None},
                 elsewhere=("datasets", "CIFAR-10.1/datasets"),
             ),
@@ -162,7 +156,7 @@ OFFICIAL: dict[str, OfficialSet] = {
                         hashes={"git": "7a3829681be56af70ea80ec99cf3822e2f5edff3"},
                     ),
                 ),
-                npy_sets.read_cifar102,
+                _npy_sets.read_cifar102,
                 {},
                 "",
             ),
@@ -181,8 +175,8 @@ OFFICIAL: dict[str, OfficialSet] = {
                         {"md5": "91f7769df0f17e558f3565bffb0c7dfb"},
                     ),
                 ),
-                stl10.read_stl10,
-                stl10.MD5,
+                _stl10.read_stl10,
+                _stl10.MD5,
                 "stl10_binary",
                 most_bytes=4_000_000_000,
             ),
@@ -202,8 +196,8 @@ OFFICIAL: dict[str, OfficialSet] = {
                         _sha256("c72763e101c723b7c507b96205f7e938912a5d587376173b825850cf3cb876a7"),
                     ),
                 ),
-                cifar10c.read_cifar10c,
-                {f"{name}.npy": None for name in ("labels", *cifar10c.CORRUPTIONS)},
+                _cifar10c.read_cifar10c,
+                {f"{name}.npy": None for name in ("labels", *_cifar10c.CORRUPTIONS)},
                 "CIFAR-10-C",
                 most_bytes=3_000_000_000,
                 mapped=True,
@@ -217,15 +211,15 @@ OFFICIAL: dict[str, OfficialSet] = {
             Form(
                 (
                     Remote(
-                        svhn.FILE,
-                        f"http://ufldl.stanford.edu/housenumbers/{svhn.FILE}",
+                        _svhn.FILE,
+                        f"http://ufldl.stanford.edu/housenumbers/{_svhn.FILE}",
                         64_275_384,
                         {"md5": "eb5a983be6a315427106f1b164d9cef3"},
                         _sha256("cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b"),
                     ),
                 ),
-                svhn.read_svhn,
-                {svhn.FILE: "eb5a983be6a315427106f1b164d9cef3"},
+                _svhn.read_svhn,
+                {_svhn.FILE: "eb5a983be6a315427106f1b164d9cef3"},
             ),
         ),
     ),
@@ -241,7 +235,7 @@ OFFICIAL: dict[str, OfficialSet] = {
                         advisory={"md5": "278b7b31c8cb7e804a1465a8ce03a2dc"},
                     ),
                 ),
-                image_folders.read_lsun,
+                _image_folders.read_lsun,
                 {},
                 "LSUN_resize",
             ),
@@ -260,7 +254,7 @@ OFFICIAL: dict[str, OfficialSet] = {
                         {"md5": "90528d7ca1a48142e341f4ef8d21d0de"},
                     ),
                 ),
-                image_folders.read_tinyimagenet,
+                _image_folders.read_tinyimagenet,
                 {"wnids.txt": None, "val/val_annotations.txt": None},
                 "tiny-imagenet-200",
                 most_bytes=1_000_000_000,
@@ -273,7 +267,7 @@ OFFICIAL: dict[str, OfficialSet] = {
         (
             _idx_form(
                 "https://ossci-datasets.s3.amazonaws.com/mnist",
-                idx.read_mnist,
+                _idx.read_mnist,
                 "MNIST/raw",
                 {
                     "train-images-idx3-ubyte": (9_912_422, "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
@@ -290,7 +284,7 @@ OFFICIAL: dict[str, OfficialSet] = {
         (
             _idx_form(
                 "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",
-                idx.read_fashion_mnist,
+                _idx.read_fashion_mnist,
                 "FashionMNIST/raw",
                 {
                     "train-images-idx3-ubyte": (26_421_880, "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),

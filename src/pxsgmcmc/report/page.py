@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.report import chain_tables, gallery, summary, tables
@@ -15,6 +15,7 @@ from pxsgmcmc.report.drawing import Drawing, style
 from pxsgmcmc.report.explanations import glossary
 from pxsgmcmc.report.formatting import listed, plain
 from pxsgmcmc.report.geometry_figures import geometry_figures
+from pxsgmcmc.report.markup import with_code
 from pxsgmcmc.report.prediction_figures import prediction_figures
 from pxsgmcmc.report.regression_figures import regression_figures
 from pxsgmcmc.report.reported import Reported, Shown, by_method
@@ -148,22 +149,6 @@ def render(
         kind=kind,
         css=Markup((_HERE / "style.css").read_text("utf-8")),
         safe_svg=Markup,
-    )
-
-
-def with_code(sentence: str) -> Markup:
-    """A sentence as HTML, with what stands between backticks set as code.
-
-    Example:
-      >>> print(with_code("lower `step_size` < 1"))
-      lower <code>step_size</code> &lt; 1
-    """
-    parts = sentence.split("`")
-    if len(parts) % 2 == 0:  # one without its partner
-        return escape(sentence)
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
-        for place, part in enumerate(parts)
     )
 
 
