@@ -106,19 +106,15 @@ def small_family():
     return family, family_data(family)[0]
 
 
-def again(key):
-    """The same key twice, as the two sides of a pair have it."""
-    return jax.random.wrap_key_data(jnp.stack([jax.random.key_data(key)] * 2))
-
-
 def test_the_loss_of_an_unroll_is_that_of_predictions_averaged_step_by_step(small_family):
     family, rows = small_family
     weights = jax.tree.map(lambda w: 3.0 * w, initial_state(SMALL).weights)
     key = jax.random.key(5)
-    both = jax.tree.map(lambda w: jnp.stack([w, w]), weights)
-    residuals = jnp.array([1.0, 0.0])
-    found = losses_of(SMALL, family, both, again(key), rows, jnp.zeros(2, jnp.int32), residuals)
-    for loss, residual in zip(found, residuals, strict=True):
+    four = jax.tree.map(lambda w: jnp.stack([w] * 4), weights)  # as many as two pairs have
+    residuals = jnp.array([1.0, 0.0, 1.0, 0.0])
+    keys = jax.random.wrap_key_data(jnp.stack([jax.random.key_data(key)] * 4))
+    found = losses_of(SMALL, family, four, keys, rows, jnp.zeros(4, jnp.int32), residuals)
+    for loss, residual in zip(found[:2], residuals[:2], strict=True):
         assert_close(loss, unrolled(family, rows, weights, key, residual), terms=2000, scale=3.0)
     assert float(found[0]) != float(found[1])
 

@@ -100,7 +100,7 @@ TABLE = {
     "l2e": (
         build_l2e,
         functools.partial(l2e_law, s=L2E_NOISE),
-        grid(lam=[1, 4], h=[0.1, 0.3], k=[0.7, 2], a=[0.7, 1.5], v=[0, 5]),
+        grid(lam=[1, 4], h=[0.1, 0.3], k=[0.7, 2], a=[1], v=[0, 5]),
         200,
     ),
 }

@@ -62,6 +62,7 @@ def optimiser(settings: MetaSettings) -> optax.GradientTransformation:
     return optax.chain(clip, optax.adam(settings.learning_rate))
 
 
+@functools.partial(jax.jit, static_argnums=0)
 def initial_state(settings: MetaSettings) -> MetaState:
     """Where a meta-training with this seed begins."""
     weights = initial_weights(jax.random.fold_in(jax.random.key(settings.seed), 0))
@@ -69,7 +70,6 @@ def initial_state(settings: MetaSettings) -> MetaState:
     return MetaState(jnp.int32(0), weights, adam, jnp.int32(0))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
 def losses_of(
     settings: MetaSettings,
     family: Family,
@@ -90,7 +90,19 @@ def losses_of(
       sources: (n,) which of the data sets each has.
       residuals: (n,) 1.0 for a task with shortcuts, 0.0 for one without.
     """
+    return _losses(settings.of_unroll, family.form, weights, keys, rows, sources, residuals)
 
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _losses(
+    settings: MetaSettings,
+    family: Family,
+    weights: Tree,
+    keys: Key,
+    rows: FamilyData,
+    sources: Array,
+    residuals: Array,
+) -> Array:
     def one(weights: Tree, key: Key, source: Array, residual: Array) -> Array:
         own = jax.tree.map(lambda x: x[source], rows)
         return meta_loss(settings, family, weights, key, own, residual)

@@ -58,6 +58,15 @@ class MetaSettings(msgspec.Struct, frozen=True, kw_only=True):
         return math.sqrt(self.step_multiplier / rows)
 
     @property
+    def of_unroll(self) -> "MetaSettings":
+        """Those that an unroll depends on, the others as they are by default."""
+        names = (
+            "inner_steps averaged_steps thinning batch_size held_out_rows step_multiplier "
+            "noise_multiplier weight_decay"
+        )
+        return MetaSettings(**{name: getattr(self, name) for name in names.split()})
+
+    @property
     def members(self) -> int:
         """How many predictions are averaged."""
         return self.averaged_steps // self.thinning

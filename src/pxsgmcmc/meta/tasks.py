@@ -42,6 +42,11 @@ class Family(NamedTuple):
     depth: int
     tasks: tuple[Task, ...]
 
+    @property
+    def form(self) -> "Family":
+        """What a program depends on: all but the tasks themselves."""
+        return self._replace(tasks=())
+
 
 class Rows(NamedTuple):
     """The rows of one data set as a network sees them."""
