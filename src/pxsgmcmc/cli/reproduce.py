@@ -13,7 +13,7 @@ from pxsgmcmc.reproduce.catalogue import MISSING, all_experiments, experiment_na
 from pxsgmcmc.reproduce.estimate import check_patience, processor_seconds, spelt, wall_seconds
 from pxsgmcmc.reproduce.experiment import Experiment
 from pxsgmcmc.reproduce.outcome import claims_markdown, claims_rows, in_columns, made_lines
-from pxsgmcmc.reproduce.plan import Places, Planner, Task, is_done
+from pxsgmcmc.reproduce.plan import Places, Planner, Task, command_of, is_done
 from pxsgmcmc.reproduce.running import engine_named, make
 from pxsgmcmc.reproduce.scale import SCALES, Scale, scale_named, sets_there
 from pxsgmcmc.reproduce.settings_file import read_settings
@@ -74,7 +74,7 @@ def reproduce(
         _list_tasks(tasks, size, seconds, many)
         return 0
     todo = sum(not is_done(task) for task in tasks)
-    command = _command(name, scale, count, only)
+    command = command_of(name, scale, count, only)
     check_patience(seconds, command, yes=yes)
     if todo:
         _check_data(tasks)
@@ -288,11 +288,6 @@ def _check_data(tasks: list[Task]) -> None:
             if task.config.data.name in OFFICIAL:
                 locate(task.config.data.name)
             return
-
-
-def _command(name: str, scale: str, seeds: int, only: str | None) -> str:
-    words = ["pxsgmcmc", "reproduce", name, "--scale", scale, "--seeds", str(seeds)]
-    return shlex.join([*words, *(["--only", only] if only else [])])
 
 
 def _write_pages(made: list[Made], folder: Path) -> None:
