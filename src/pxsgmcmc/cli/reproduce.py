@@ -197,7 +197,7 @@ def first_updates(
 
     Means over the updates of minus log likelihood, minus log prior of the base and half the squared
     norm of the factors; at the end the norm of the merged weights, kinetic temperatures, and error
-    and NLL on training and validation rows. Needs CIFAR-10; about 13 minutes for 1,000 updates.
+    and NLL on training and validation rows. Needs CIFAR-10; --dry-run estimates the time.
 
     Args:
       seeds: of either method.
