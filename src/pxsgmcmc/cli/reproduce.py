@@ -13,7 +13,7 @@ from pxsgmcmc.reproduce.catalogue import MISSING, all_experiments, experiment_na
 from pxsgmcmc.reproduce.estimate import check_patience, processor_seconds, spelt, wall_seconds
 from pxsgmcmc.reproduce.experiment import Experiment
 from pxsgmcmc.reproduce.outcome import claims_markdown, claims_rows, in_columns, made_lines
-from pxsgmcmc.reproduce.plan import Places, Planner, Task, is_done
+from pxsgmcmc.reproduce.plan import Places, Planner, Task, command_of, is_done
 from pxsgmcmc.reproduce.running import engine_named, make
 from pxsgmcmc.reproduce.scale import SCALES, Scale, scale_named, sets_there
 from pxsgmcmc.reproduce.settings_file import read_settings
@@ -74,8 +74,7 @@ def reproduce(
         _list_tasks(tasks, size, seconds, many)
         return 0
     todo = sum(not is_done(task) for task in tasks)
-    words = ["pxsgmcmc", "reproduce", name, "--scale", scale, "--seeds", str(count)]
-    command = shlex.join([*words, *(["--only", only] if only else [])])
+    command = command_of(name, scale, count, only)
     check_patience(seconds, command, yes=yes)
     if todo:
         _check_data(tasks)
@@ -198,7 +197,7 @@ def first_updates(
 
     Means over the updates of minus log likelihood, minus log prior of the base and half the squared
     norm of the factors; at the end the norm of the merged weights, kinetic temperatures, and error
-    and NLL on training and validation rows. Needs CIFAR-10; about 13 minutes for 1,000 updates.
+    and NLL on training and validation rows. Needs CIFAR-10; --dry-run estimates the time.
 
     Args:
       seeds: of either method.

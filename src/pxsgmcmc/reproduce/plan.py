@@ -185,10 +185,10 @@ def is_done(task: Task) -> bool:
     return record.outcome == "diverged" or set(task.parts) <= set(record.parts)
 
 
-def command_of(experiment: str, scale: Scale, seeds: int) -> str:
+def command_of(experiment: str, scale: str, seeds: int, only: str | None = None) -> str:
     """The command that makes an experiment."""
-    words = ["pxsgmcmc", "reproduce", experiment, "--scale", scale.name, "--seeds", str(seeds)]
-    return shlex.join(words)
+    words = ["pxsgmcmc", "reproduce", experiment, "--scale", scale, "--seeds", str(seeds)]
+    return shlex.join([*words, *(["--only", only] if only else [])])
 
 
 def _parts_of(experiment: Experiment) -> set[str]:

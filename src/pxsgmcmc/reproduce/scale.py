@@ -11,7 +11,9 @@ from pxsgmcmc.errors import UserError, did_you_mean
 
 
 class Cost(NamedTuple):
-    """Processor seconds of a run on one core, and its memory, as measured (docs/reproduce.md).
+    """Rough processor seconds of a run on one core, and its memory, for estimates before a start.
+
+    Only the step and a whole run of SGLD at the desk scale were timed; the others are guesses.
 
     Attributes:
       start: of a process, until its first step.
