@@ -26,6 +26,7 @@ EXTRAS = {
     "tuning": {"tune"},
     "export": {"export", "onnx"},
     "sklearn": {"sklearn"},
+    "meta": {"report"},
 }
 
 

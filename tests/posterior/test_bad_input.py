@@ -35,7 +35,10 @@ BUILDERS = [
     (lambda: px.priors.normal({"a": 1.0, "b": -2.0}), "got -2.0 at 'b'"),
     (lambda: px.priors.normal("wide"), "`variance` must be a number above 0, got 'wide'"),
     (lambda: px.priors.normal({}), "`variance` must be a number or a tree of numbers, got {}"),
-    (lambda: px.priors.normal(1.0, at="one"), "`at` must be 'zero' or 'identity', got 'one'"),
+    (
+        lambda: px.priors.normal(1.0, at="one"),
+        "`at` must be 'zero', 'identity' or a tree of weights, got 'one'",
+    ),
     (lambda: on_weights(1.0, temperature=-1.0), "`temperature` must be a number at least 0"),
     (lambda: classification(apply, data_size=0), "`data_size` must be a whole number of at"),
     (lambda: classification(apply, data_size=1.5), "at least 1, got 1.5"),

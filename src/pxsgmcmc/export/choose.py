@@ -35,7 +35,7 @@ def greedily(count: int, log_densities: Sequence[np.ndarray]) -> list[int]:
       log_densities: for each draw, the log-probability of each held-out target, (rows,).
 
     Example: the second is best alone; the first knows most of what it misses.
-      >>> greedily(2, np.log([[0.9, 0.2, 0.2], [0.5, 0.5, 0.5], [0.4, 0.4, 0.4]]))
+      >>> greedily(2, np.log([[0.95, 0.35, 0.3], [0.5, 0.5, 0.5], [0.4, 0.4, 0.4]]))
       [0, 1]
     """
     left, chosen = list(range(len(log_densities))), list[int]()

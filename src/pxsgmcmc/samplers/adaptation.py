@@ -88,7 +88,7 @@ def windows(steps: int) -> tuple[int, list[int]]:
 
     Example:
       >>> windows(1000)
-      (75, [100, 150, 250, 450, 800])
+      (75, [100, 150, 250, 800])
     """
     if steps < 20:
         return steps, []

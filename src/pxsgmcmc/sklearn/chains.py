@@ -20,7 +20,7 @@ from pxsgmcmc.rng import streams
 from pxsgmcmc.samplers.sghmc import SGHMCState
 from pxsgmcmc.sklearn.programs import Program, Spec, program_for
 from pxsgmcmc.sklearn.records import Request, begin_records
-from pxsgmcmc.sklearn.settings import SHORTEST, Settings, find_settings, longest_cycle
+from pxsgmcmc.sklearn.settings import LONGEST, SHORTEST, Settings, find_settings
 from pxsgmcmc.sklearn.stepper import Stepper
 from pxsgmcmc.tree import size
 from pxsgmcmc.tuning.lengths import round_number
@@ -173,7 +173,7 @@ def _lengths(
     Lengths follow from what was measured, so that they do not depend on the speed of the machine
     unless `max_seconds` cuts them short.
     """
-    cycle = round(min(longest_cycle(request.rows), max(SHORTEST, found.memory)))
+    cycle = round(min(LONGEST, max(SHORTEST, found.memory)))
     burn_in = BURN_IN * cycle
     total = burn_in + request.draws * cycle
     began, steps = time.monotonic(), 50

@@ -43,7 +43,8 @@ class PXRegressor(RegressorMixin, PXEstimator):
     Example:
       >>> import numpy as np
       >>> X = np.linspace(-1.0, 1.0, 60)[:, None]
-      >>> regressor = PXRegressor((8,), draws=10, chains=2, random_state=0).fit(X, 2.0 * X[:, 0])
+      >>> y = 2.0 * X[:, 0] + 0.1 * np.random.default_rng(0).normal(size=60)
+      >>> regressor = PXRegressor((8,), draws=10, chains=2, random_state=0).fit(X, y)
       >>> mean, std = regressor.predict([[0.5]], return_std=True)
       >>> bool(abs(mean[0] - 1.0) < 0.3), std.shape
       (True, (1,))

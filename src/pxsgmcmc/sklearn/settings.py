@@ -23,13 +23,12 @@ from pxsgmcmc.tuning.laws import sghmc_limit
 from pxsgmcmc.tuning.recommend import recommend
 from pxsgmcmc.types import Tree
 
-STRETCHES = (1, 1, 2, 2, 4)  # times the longest cycle: steps between looks, each with caution
-SHORTEST_STRETCH = 50  # steps, times the same: noise has to find its scale, and with it curvature
+STRETCHES = (50, 50, 100, 200, 400)  # steps between looks at the curvature, each with caution
+MORE_LOOKS, STEADY = 8, 0.2  # at most, until the honest step falls by no more than this share
 CAUTION = 0.5  # share of the honest step
 SAFETY = 1.0 / 3.0  # share of the stability limit: curvatures elsewhere are not those measured
-SHORTEST, LONGEST = 10, 200  # steps between draws; few rows have a wide posterior, soon forgotten
-ROWS_A_STEP = 4  # the longest cycle has a step for so many rows
-NOISE_SAFETY = 1.0 / 8.0  # the same with sampled noise: curvature grows as the noise shrinks
+SHORTEST, LONGEST = 20, 1000  # steps between draws
+NOISE_SAFETY = 1.0 / 24.0  # the same with sampled noise: curvature grows as the noise shrinks
 DAMPING = 0.2  # share of the momentum that a cautious step loses
 ATTEMPTS = 6  # at a stretch, each with half of the step before
 
@@ -50,16 +49,6 @@ class Settings(NamedTuple):
     found: str
 
 
-def longest_cycle(rows: int) -> int:
-    """Steps between draws at most.
-
-    Example:
-      >>> longest_cycle(20), longest_cycle(400), longest_cycle(5000)
-      (10, 100, 200)
-    """
-    return min(LONGEST, max(SHORTEST, rows // ROWS_A_STEP))
-
-
 def find_settings(
     stepper: Stepper, positions: Tree, sampler: str
 ) -> tuple[SGHMCState, Settings, int]:
@@ -72,12 +61,14 @@ def find_settings(
     """
     flat = Flat(jax.tree.map(lambda x: x[0], positions))
     state = _at_rest(positions)
-    taken = 0
-    unit = max(SHORTEST_STRETCH, longest_cycle(stepper.count))
-    for stretch in (times * unit for times in STRETCHES):
+    taken, before = 0, 0.0
+    for look, steps in enumerate((*STRETCHES, *[STRETCHES[-1]] * MORE_LOOKS)):
         found = _without_noise(stepper, flat, flat.vectors(state.position)[:2])
-        state = _cautious(stepper, state, taken, stretch, found)
-        taken += stretch
+        if look >= len(STRETCHES) and found.step_size > (1.0 - STEADY) * before:
+            break  # curvature has stopped growing
+        before = found.step_size
+        state = _cautious(stepper, state, taken, steps, found)
+        taken += steps
     vectors = flat.vectors(state.position)[:4]
     if stepper.spec.batch or sampler != "sghmc":
         return state, _with_noise(stepper, flat, vectors, sampler), taken
