@@ -56,6 +56,7 @@ def test_a_run_leaves_its_programs_and_no_warning_and_mends_torn_ones(tmp_path):
     assert step.stat().st_size == whole // 2
 
 
+@pytest.mark.slow
 def test_chains_that_meet_half_written_programs_do_not_warn(tmp_path):
     run(tmp_path, "first", "--chains", "2")
     programs = list((tmp_path / "cache/compiled").glob("*-cache"))

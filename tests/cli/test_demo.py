@@ -54,6 +54,7 @@ def gone(child):
         return True
 
 
+@pytest.mark.slow
 def test_killed_it_goes_on_to_the_draws_of_an_undisturbed_run(start, tmp_path):
     folder, arguments = tmp_path / "runs/demo", ["demo", "--seeds", "1", *TINY]
     pause = Pause(tmp_path, draw=1, chain="px_sghmc-0")

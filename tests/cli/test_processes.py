@@ -182,6 +182,7 @@ def test_several_chains_are_stopped_and_resumed_together(command, whole, tmp_pat
     assert len(hashes(folder / "chain-0001")) == 10
 
 
+@pytest.mark.slow
 def test_a_run_made_longer_is_the_run_that_was_asked_for_so_many_draws_at_once(
     command, whole, tmp_path
 ):

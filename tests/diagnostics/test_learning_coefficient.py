@@ -72,6 +72,7 @@ def test_the_closed_form_is_the_limit_of_the_posterior_mean():
         assert gaps[2] < gaps[1] < gaps[0] and gaps[2] < 0.01
 
 
+@pytest.mark.slow
 def test_of_a_singular_model_it_is_what_the_integral_says():
     n, hidden = 400, 1
     x = np.sqrt(2.0) * np.concatenate([np.eye(2), -np.eye(2)] * (n // 4))  # x'x = n

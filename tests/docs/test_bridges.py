@@ -25,6 +25,7 @@ def test_each_bridge_has_at_most_30_lines():
         assert len(block.strip().splitlines()) <= 30, block
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_the_bridges_run_and_agree(tmp_path, monkeypatch):

@@ -134,7 +134,10 @@ def test_px_sghmc_samples_the_expanded_density(name, seed):
     assert smallest_p_value(by_sghmc(expanded, key), by_nuts(expanded, oracle_key)) > ALPHA
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n == "logistic_regression")) for n in MODELS],
+)
 def test_with_the_exact_prior_px_sghmc_samples_the_posterior_of_the_plain_model(name, seed):
     key, oracle_key = keys(100 + seed)
     plain = by_nuts(problem(name, "normal", expanded=False), oracle_key)

@@ -127,6 +127,7 @@ def test_where_numbers_come_from_does_not_tell_runs_apart():
     assert settings_digest(parse_config(noted)) == settings_digest(plain)
 
 
+@pytest.mark.slow
 def test_several_chains_share_what_was_measured_once_for_chain_0(tmp_path, monkeypatch):
     path, out = write(tmp_path), tmp_path / "runs"
     assert call("run", path, "--chains", "2", "--out", str(out)).code == 0
