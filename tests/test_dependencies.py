@@ -22,6 +22,7 @@ EXTRAS = {
     "report": {"report"},
     "data": {"data"},
     "diagnostics": {"diag"},
+    "moving": {"remote"},
     "tuning": {"tune"},
     "export": {"export", "onnx"},
 }

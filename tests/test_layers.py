@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "posterior": WORDS | {"expansion", "likelihoods", "priors", "problem"},
     "samplers": {"types", "tree", "schedules", "errors"},
     "store": {"types", "errors", "tree"},
+    "moving": {"errors", "notebook", "progress", "store"},
     "predict": WORDS | {"data", "likelihoods", "problem"},
     "run": RUNS - {"run"},
     "chain": RUNS | {"memory", "samplers"},

@@ -42,6 +42,8 @@ COMMANDS = {
     "watch": Command("watch:watch", "follow a run from another terminal"),
     "list": Command("listing:list_runs", "the runs under a folder"),
     "verify": Command("show:verify", "check every file of a run against its hash"),
+    "push": Command("moving:push", "send a run to a store, such as S3, and check it there"),
+    "pull": Command("moving:pull", "fetch a run from there"),
     "predict": Command("predict:predict_file", "probabilities and uncertainty for new inputs"),
     "evaluate": Command("evaluate:evaluate_run", "how good its predictions are, and where", True),
     "diagnose": Command("diagnose:diagnose_run", "does it move, has it settled, is it warm enough"),
