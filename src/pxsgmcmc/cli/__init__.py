@@ -40,6 +40,7 @@ COMMANDS = {
     "resume": Command("run:resume", "go on with a run that was stopped"),
     "show": Command("show:show", "what a run is, how far, and whether it is well"),
     "watch": Command("watch:watch", "follow a run from another terminal"),
+    "jobs": Command("jobs:jobs", "every chain under a folder: where it runs, how long yet"),
     "list": Command("listing:list_runs", "the runs under a folder"),
     "verify": Command("show:verify", "check every file of a run against its hash"),
     "push": Command("moving:push", "send a run to a store, such as S3, and check it there"),
