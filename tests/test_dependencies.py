@@ -23,6 +23,7 @@ EXTRAS = {
     "report": {"report"},
     "data": {"data"},
     "diagnostics": {"diag"},
+    "moving": {"remote"},
     "tuning": {"tune"},
     "export": {"export", "onnx"},
     "sklearn": {"sklearn"},

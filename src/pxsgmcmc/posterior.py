@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from pxsgmcmc.devices import batch_mean
 from pxsgmcmc.errors import UserError, check_count, one_line
 from pxsgmcmc.expansion.factors import LowRank, log_abs_det
 from pxsgmcmc.expansion.position import Expanded, collapse
@@ -52,14 +53,18 @@ class PosteriorPotential:
 
     def parts(self, position: Tree, batch: Batch) -> EnergyParts:
         """The energy's parts."""
-        fit = self._fit(collapse(position), batch)
-        return EnergyParts(-self.data_size * jnp.mean(fit), *self._priors(position))
+        fit = batch_mean(self._fit, collapse(position), batch)
+        return EnergyParts(-self.data_size * fit, *self._priors(position))
 
     def difference(self, new: Tree, old: Tree, batch: Batch) -> Array:
         """U(new; batch) - U(old; batch), subtracted datum by datum and coordinate by coordinate."""
-        fit = self._fit(collapse(new), batch) - self._fit(collapse(old), batch)
+
+        def gained(pair: tuple[Tree, Tree], batch: Batch) -> Array:
+            return self._fit(collapse(pair[0]), batch) - self._fit(collapse(pair[1]), batch)
+
+        fit = batch_mean(gained, (new, old), batch)
         prior, factor_prior = self._priors(new, old)
-        return -self.data_size * jnp.mean(fit) + prior + factor_prior
+        return -self.data_size * fit + prior + factor_prior
 
     def on_all(self, data: Batch, *, chunk_size: int | None = None) -> "FullPotential":
         """The energy on all of `data` as a function of the position, chunk by chunk."""

@@ -33,6 +33,7 @@ GOOD = {
         "on_divergence": "stop",
         "retries": 1,
         "keep_data": "auto",
+        "devices": 1,
     },
 }
 REQUIRED = ["sampler", "chain", "chain.draws", "chain.cycle_length"]
@@ -93,6 +94,7 @@ GOOD_WHEN = {
     "chain.on_divergence": one_of("stop", "retry"),
     "chain.retries": whole(0),
     "chain.keep_data": one_of("auto", "device", "host"),
+    "chain.devices": whole(1),
 }
 
 any_value = st.recursive(

@@ -19,6 +19,8 @@ class Execution(NamedTuple):
       on_divergence: "stop", or "retry" from the last saved state with half the step size.
       retries: how often.
       keep_data: on the "device", or on the "host" when they do not fit there.
+      devices: of this process that one chain uses, its batches split among them; the batch size
+        must be a multiple of it. Bits are the same for the same number of devices.
       on_signal: "raise" after saving, or "return" what there is.
       callbacks: functions of a `px.Event`, told every chunk and every draw; what they raise is said
         once and never stops the chain.
@@ -35,6 +37,7 @@ class Execution(NamedTuple):
     on_signal: Literal["raise", "return"] = "raise"
     accept_changes: bool = False
     callbacks: Sequence[Callback] = ()
+    devices: int = 1
 
     def checked(self) -> "Execution":
         """These settings, if they make sense."""

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pxsgmcmc.chain.groups import kinetic_temperature
+from pxsgmcmc.chain.layout import Layout
 from pxsgmcmc.problem import primitives
 from pxsgmcmc.rng import Streams
 from pxsgmcmc.types import Array, Batch, Key, Sampler
@@ -90,6 +91,7 @@ class Advance:
       transform_batch: applied to each batch on the device, with a key that depends on the step.
       batch_size: rows a step sees.
       schedule_offset: steps by which the sampler's schedule is ahead of the chain.
+      layout: the devices that hold the state.
     """
 
     def __init__(
@@ -101,8 +103,10 @@ class Advance:
         transform_batch: TransformBatch | None,
         batch_size: int,
         schedule_offset: int = 0,
+        layout: Layout | None = None,
     ):
         self.data, self.executor = data, executor
+        self.layout = Layout(None) if layout is None else layout
         self.several = len(keys) > 1
         self.keys = _stacked(keys) if self.several else keys[0]
         leaves = jax.tree.leaves(data)
@@ -192,6 +196,7 @@ class Advance:
           active: (chains,) which chains move; the others stay where they are.
         """
         count = rows.shape[-2]
+        state = self.layout.place(state)
         if self.on_host:
             written = self._empty(state, jax.tree.map(lambda x: x[rows[0]], self.data))
             for place, row in enumerate(rows):

@@ -17,6 +17,7 @@ _DECIDES = {
     "sampler": "sampler settings",
     "start_sha256": "starting position",
     "executor": "executor",
+    "devices": "number of devices",
 }
 
 

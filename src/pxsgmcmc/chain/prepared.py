@@ -16,6 +16,7 @@ from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.executors import Advance, Executor, faster_executor
 from pxsgmcmc.chain.fingerprint import traced_fingerprint, tree_fingerprint
 from pxsgmcmc.chain.going_on import check_same, draws_wanted
+from pxsgmcmc.chain.layout import Layout, layout_of
 from pxsgmcmc.chain.record import MemoryRecord
 from pxsgmcmc.chain.runner import Chain, Pace, Record, Runner
 from pxsgmcmc.chain.sampling import Sampling
@@ -33,8 +34,10 @@ class Prepared:
     """What all chains share: the compiled sampler, the data, what they are told apart by."""
 
     def __init__(self, sampling: Sampling, positions: list[Tree], data: Batch, on_host: bool):
-        self.sampling, self.positions, self.data = sampling, positions, data
-        self.build = _compiled(sampling.build)
+        self.sampling, self.positions = sampling, positions
+        self.layout = layout_of(sampling.execution.devices, sampling.batch_size)
+        self.data = data if on_host else self.layout.place(data)
+        self.build = _compiled(sampling.build, self.layout)
         self._advances: dict[float, Advance] = {}  # of one chain, by the factor on its step size
         self.sampler = self.build(1.0)
         _check_data_size(self.sampler, data)
@@ -95,6 +98,7 @@ class Prepared:
             facts={
                 **facts,
                 "batch_size": sampling.batch_size,
+                "devices": self.layout.devices,
                 "step_sha256": self.step_sha256,
                 "start_sha256": tree_fingerprint(self.positions[place]),
                 **sampling.facts,
@@ -166,6 +170,7 @@ class Prepared:
             self.transform,
             self.sampling.batch_size,
             self.offset,
+            self.layout,
         )
         if len(keys) == 1:
             self._advances[factor] = made
@@ -196,15 +201,15 @@ def _check_adaptation(sampler: Sampler, burn_in: int) -> None:
         )
 
 
-def _compiled(build: Callable[[float], Sampler]) -> Callable[[float], Sampler]:
-    """The same samplers, jitted.
+def _compiled(build: Callable[[float], Sampler], layout: Layout) -> Callable[[float], Sampler]:
+    """The same samplers, jitted, on the devices of the chain.
 
     So choosing an executor and running trace the step once; `init` is not compiled leaf by leaf.
     """
 
     @functools.cache
     def compiled(factor: float) -> Sampler:
-        sampler = build(factor)
+        sampler = layout.split(build(factor))
         return Sampler(jax.jit(sampler.init), jax.jit(sampler.step), sampler.facts)
 
     return compiled

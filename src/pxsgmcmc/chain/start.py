@@ -41,7 +41,7 @@ def run_sampling(
     if out is not None and len(positions) > 1:
         create_chains(out, len(positions))
     groups = [list(range(len(positions)))]
-    if prepared.executor == "loop":
+    if prepared.executor == "loop" or prepared.layout.devices > 1:
         groups = [[place] for place in groups[0]]
         if len(groups) > 1:
             progress.say(f"{len(groups)} chains, one after the other")

@@ -12,8 +12,8 @@ from rich.table import Table
 from pxsgmcmc.cli.run_facts import progress, status, what
 from pxsgmcmc.errors import CorruptRun, UserError, printable
 from pxsgmcmc.store import Run, open_run
-from pxsgmcmc.store.chains import CHAINS, is_several, open_folders, read_chains
-from pxsgmcmc.store.layout import MANIFEST, chain_folders
+from pxsgmcmc.store.chains import is_several, open_folders, read_chains
+from pxsgmcmc.store.places import run_folders
 
 
 def list_runs(
@@ -31,23 +31,13 @@ def list_runs(
     if not root.is_dir():
         raise UserError(f"There is no folder `{root}`; runs are made by `pxsgmcmc run`.")
     table = Table("run", "status", "draws", "what", "seed", box=None, header_style="bold")
-    for place in _places(root):
+    for place in run_folders(root):
         table.add_row(*map(printable, (str(place.relative_to(root.parent)), *_cells(place))))
     if table.row_count:
         # Whoever reads through a pipe wants a line a run, however long.
         Console(markup=False, width=None if sys.stdout.isatty() else 10_000).print(table)
     else:
         print(f"No runs under {root}")
-
-
-def _places(root: Path) -> list[Path]:
-    """Folders of runs; of several chains, the one above them."""
-    places = {manifest.parent for manifest in root.rglob(CHAINS)}
-    for manifest in root.rglob(MANIFEST):
-        place, above = manifest.parent, manifest.parent.parent
-        belongs = place != root and place in chain_folders(above)
-        places.add(above if belongs else place)
-    return sorted(places)
 
 
 def _cells(place: Path) -> tuple[str, str, str, str]:

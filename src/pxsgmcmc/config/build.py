@@ -137,6 +137,7 @@ def sampling_of(built: Built, chains: tuple[int, ...], text: str, settings: str)
             on_divergence=chain.on_divergence,
             retries=chain.retries,
             keep_data=chain.keep_data,
+            devices=chain.devices,
             on_signal="return",
         ),
         config=text,

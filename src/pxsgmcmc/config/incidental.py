@@ -16,6 +16,7 @@ INCIDENTAL = (
     "chain.chunk_seconds",
     "chain.checkpoint_seconds",
     "chain.keep_data",
+    "chain.devices",
 )
 
 

@@ -120,6 +120,7 @@ class Chain(Section):
       on_divergence: "stop", or "retry" from the last saved state with half the step size.
       retries: how often.
       keep_data: on the "device", or on the "host" when they do not fit there.
+      devices: that one chain uses, its batches split among them.
     """
 
     draws: Positive
@@ -135,6 +136,7 @@ class Chain(Section):
     on_divergence: Literal["stop", "retry"] = "stop"
     retries: Count = 3
     keep_data: Literal["auto", "device", "host"] = "auto"
+    devices: Positive = 1
 
 
 class Evaluate(Section):

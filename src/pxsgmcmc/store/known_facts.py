@@ -56,6 +56,7 @@ class Origin(msgspec.Struct):
     collection: _Collection | msgspec.UnsetType = msgspec.UNSET
     schedule: _Schedule = msgspec.field(default_factory=_Schedule)
     batch_size: _Count = 0
+    devices: _Count = 1
     data: str = ""
     rows: _Count = 0
     data_sha256: str | None = None

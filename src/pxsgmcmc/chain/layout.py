@@ -1,0 +1,54 @@
+"""One chain on several devices: its state on all of them, its batches split among them."""
+
+from typing import Any, NamedTuple
+
+import jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from pxsgmcmc.devices import mesh_of, split_over
+from pxsgmcmc.errors import UserError
+from pxsgmcmc.posterior import PosteriorPotential
+from pxsgmcmc.types import Sampler
+
+
+class Layout(NamedTuple):
+    """Which devices a chain uses.
+
+    Attributes:
+      mesh: the devices among which batches are split; None for JAX's default device.
+    """
+
+    mesh: Mesh | None
+
+    @property
+    def devices(self) -> int:
+        """How many."""
+        return 1 if self.mesh is None else self.mesh.size
+
+    def place(self, tree: Any) -> Any:
+        """The arrays on all devices; as they are for one, or where they are there already."""
+        if self.mesh is None:
+            return tree
+        return jax.device_put(tree, NamedSharding(self.mesh, PartitionSpec()))
+
+    def split(self, sampler: Sampler) -> Sampler:
+        """The same sampler, whose steps split their batches."""
+        mesh = self.mesh
+        if mesh is None:
+            return sampler
+        if not isinstance(getattr(sampler.facts, "potential", None), PosteriorPotential):
+            raise UserError(
+                "`devices` must be 1 for a potential that `px.potential` did not make: only the "
+                f"mean over data in one can be split, got {mesh.size}."
+            )
+
+        def step(key: Any, state: Any, batch: Any) -> tuple[Any, Any]:
+            with split_over(mesh):
+                return sampler.step(key, state, batch)
+
+        return sampler._replace(step=step)
+
+
+def layout_of(devices: int, batch_size: int) -> Layout:
+    """The layout on so many devices of this process."""
+    return Layout(mesh_of(devices, batch_size))

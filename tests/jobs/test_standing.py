@@ -1,0 +1,94 @@
+"""`pxsgmcmc jobs` says of every chain where it runs and how it ended, from files alone."""
+
+import os
+
+import numpy as np
+from msgspec.structs import replace
+
+from pxsgmcmc.jobs.standing import standings
+from pxsgmcmc.store import create_chains, create_run, lock_file
+from pxsgmcmc.store.holder import myself
+from pxsgmcmc.store.layout import chain_folder
+from pxsgmcmc.store.lock import LOCK
+from tests.helpers.cli_calls import assert_one_line, call
+
+LINE = {
+    "step": 40,
+    "total_steps": 100,
+    "draws": 4,
+    "all_draws": 10,
+    "steps_per_second": 2.0,
+    "energy": 1.0,
+    "step_size": 0.1,
+    "temperature": {},
+    "acceptance": None,
+    "time": 0.0,
+}
+ORIGIN = {"collection": {"draws": 10, "cycle_length": 10}}
+
+
+def begin(folder, status=None, **facts):
+    """A chain that has made a draw and a line of its log."""
+    run = create_run(folder, "", ORIGIN)
+    run.commit_draw({"w": np.zeros(2, np.float32)}, step=10, energy=1.0)
+    run.append_log(LINE)
+    if status is not None:
+        run.update(status, **facts)
+    return run
+
+
+def sweep(folder):
+    """Chains in every state there is; the first is being written by this process."""
+    create_chains(folder / "several", 2)
+    alive = begin(chain_folder(folder / "several", 0))
+    begin(folder / "done", "done").close()
+    begin(folder / "failed", "diverged", divergence="The energy is nan.").close()
+    begin(folder / "stopped", "interrupted").close()
+    begin(folder / "killed").close()
+    begin(folder / "far").close()
+    far = replace(myself(60.0), host="node7", process=123)
+    lock_file.put(folder / "far" / LOCK, far)
+    begin(folder / "damaged", "done").close()
+    (folder / "damaged/index.jsonl").write_bytes(b"nothing\n")
+    return alive
+
+
+def test_every_state_is_told_with_host_speed_and_time_left(tmp_path):
+    with sweep(tmp_path):
+        before = sorted(path for path in tmp_path.rglob("*"))
+        found = {str(one.folder.relative_to(tmp_path)): one for one in standings(tmp_path)}
+        assert sorted(path for path in tmp_path.rglob("*")) == before
+    running = found["several/chain-0000"]
+    assert running.state == "running" and running.host.endswith(f":{os.getpid()}")
+    assert (running.draws, running.all_draws, running.speed) == (1, 10, 2.0)
+    assert running.seconds_left == (100 - 40) / 2.0
+    assert found["several/chain-0001"].state == "waiting"
+    assert found["done"].state == "done" and found["done"].seconds_left is None
+    assert found["failed"].state == "failed" and found["failed"].why == "The energy is nan."
+    assert found["stopped"].state == found["killed"].state == "stopped"
+    assert (found["far"].state, found["far"].host) == ("running", "node7:123")
+    assert found["damaged"].state == "failed" and "damaged" in found["damaged"].why
+
+
+def test_a_lock_that_is_not_renewed_is_remarked_on(tmp_path):
+    begin(tmp_path / "far").close()
+    lock_file.put(tmp_path / "far" / LOCK, replace(myself(60.0), host="node7"))
+    os.utime(tmp_path / "far" / LOCK, (0, 0))
+    (one,) = standings(tmp_path)
+    assert one.state == "running" and "no sign of life" in one.why
+
+
+def test_the_command_prints_a_line_a_chain_and_a_total(tmp_path):
+    with sweep(tmp_path):
+        said = call("jobs", str(tmp_path))
+    assert said.code == 0 and said.err == ""
+    lines = said.out.splitlines()
+    assert len(lines) == 1 + 8 + 1
+    assert any("several/chain-0000" in line and "0:30" in line for line in lines)
+    assert lines[-1].startswith("8 jobs: ") and "2 running on 2 hosts" in lines[-1]
+    assert "1 waiting" in lines[-1] and "about 0:30" in lines[-1]
+
+
+def test_a_folder_without_runs_and_one_that_is_not_there(tmp_path):
+    assert call("jobs", str(tmp_path)).out == f"No runs under {tmp_path}\n"
+    assert_one_line(call("jobs", str(tmp_path / "no")), 2, "There is no folder")
