@@ -213,3 +213,14 @@ def test_ctrl_c_in_fit_is_a_keyboard_interrupt(rows, monkeypatch):
 def test_bad_settings_are_named(setting, sentence, rows):
     with pytest.raises(UserError, match=sentence):
         PXClassifier(**{**SMALL, **setting}).fit(*rows)
+
+
+@pytest.mark.parametrize("sampler", ["sgld", "sgnht"])
+def test_other_samplers_fit_too(rows, sampler):
+    X, y = rows
+    assert PXClassifier(**SMALL, sampler=sampler).fit(X, y).score(X, y) > 0.8
+
+
+def test_a_report_says_that_it_is_judged_on_the_rows_it_was_fitted_to(classifier, tmp_path):
+    page = classifier.report(tmp_path / "page.html").read_text("utf-8")
+    assert "PXClassifier, judged on the rows it was fitted to" in page

@@ -162,7 +162,8 @@ def _beginning(spec: Spec, program: Program, state: SGHMCState) -> Any:
         return state._replace(step=np.zeros(spec.chains, np.int32))
     one = jax.tree.map(lambda x: x[0], state.position)
     friction = {"base": 1.0, "factors": 1.0}
-    return jax.vmap(program.sampler(1.0, friction, one).init)(state.position)
+    made = jax.vmap(program.sampler(1.0, friction, one).init)(state.position)
+    return jax.tree.map(np.asarray, made)  # on the host: steps that are timed give theirs away
 
 
 def _lengths(

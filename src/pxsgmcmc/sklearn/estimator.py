@@ -1,5 +1,6 @@
 """What `PXClassifier` and `PXRegressor` have in common: settings, fitting, draws, dumps."""
 
+import dataclasses
 import hashlib
 import warnings
 from pathlib import Path
@@ -99,7 +100,10 @@ class PXEstimator(BaseEstimator):
           path: of the file to write.
           title: of the page.
         """
-        return self.run_.report(path, title=title)
+        run = self.run_[:]  # a part of a run: what it finds is not kept as that of test rows
+        run.problem = dataclasses.replace(run.problem, test=tuple(run.problem.train))
+        name = f"{type(self).__name__}, judged on the rows it was fitted to"
+        return run.report(path, title=title or name)
 
     def _fit(
         self,
