@@ -86,7 +86,7 @@ def test_links_between_pages_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_on_the_pages_exist(page):
     text = page.read_text("utf-8")
-    for words in re.findall(r"^\s*pxsgmcmc ([a-z]+(?: [a-z]+)?)", text, re.MULTILINE):
+    for words in re.findall(r"^\s*pxsgmcmc ([a-z-]+(?: [a-z]+)?)", text, re.MULTILINE):
         first = words.split()[0]
         assert words in COMMANDS or first in COMMANDS, f"{page.name}: pxsgmcmc {words}"
     targets = (ROOT / "Makefile").read_text("utf-8")
@@ -96,7 +96,9 @@ def test_commands_on_the_pages_exist(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_public_names_on_the_pages_exist(page):
-    for name in set(re.findall(r"\bpx\.([a-z_A-Z]+(?:\.[a-z_A-Z]+)?)", page.read_text("utf-8"))):
+    for name in set(
+        re.findall(r"\bpx\.([a-z_A-Z0-9]+(?:\.[a-z_A-Z0-9]+)?)", page.read_text("utf-8"))
+    ):
         found = px
         for part in name.split("."):
             assert hasattr(found, part), f"{page.name}: px.{name}"
