@@ -109,22 +109,25 @@ class _Loop:
             if saved.note:
                 shown.say(saved.note)
         self.log = kept.Log(folder, log_bytes)
-        self.began_new = saved is None
+        looks = [line["step"] for line in kept.read_log(folder) if "held_out" in line]
+        self._looked_at = looks[-1] if looks else None
         self._rows: dict[Family, tuple[FamilyData, tuple[str, ...]]] = {}
         self._saved_at, self._fruitless = time.monotonic(), 0
 
     def run(self, outer_steps: int, stop: GracefulStop) -> MetaTrained:
-        if self.began_new:
+        if self._looked_at is None:
             self._look(outer_steps)
         while (done := int(self.state.step)) < outer_steps:
             if stop.signal is not None:
                 self._save()
                 raise Interrupted(f"Stopped after {done} outer steps; all is saved.", stop.signal)
             self._step(done, outer_steps)
-            if (done + 1) % self.settings.evaluate_every == 0 or done + 1 == outer_steps:
+            if (done + 1) % self.settings.evaluate_every == 0:
                 self._look(outer_steps)
             elif time.monotonic() - self._saved_at > CHECKPOINT_SECONDS:
                 self._save()
+        if self._looked_at != int(self.state.step):  # also where it was stopped just at its end
+            self._look(outer_steps)
         return MetaTrained(self.state, int(self.state.skipped))
 
     def _step(self, number: int, outer_steps: int) -> None:
@@ -185,6 +188,7 @@ class _Loop:
 
         losses = held_out_losses(self.settings, self.state.weights, self.held_out, tell)
         self.log.add({"step": step, "held_out": losses})
+        self._looked_at = step
         mean = mean_over_tasks(losses)
         lost = sum(not np.isfinite(x) for own in losses.values() for x in own)
         self.shown.say(
