@@ -90,11 +90,7 @@ def test_links_between_pages_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_on_the_pages_exist(page):
     text = page.read_text("utf-8")
-<<<<<<< HEAD
     for words in re.findall(r"^\s*pxsgmcmc ([a-z-]+(?: [a-z-]+)?)", text, re.MULTILINE):
-=======
-    for words in re.findall(r"^\s*pxsgmcmc ([a-z-]+(?: [a-z]+)?)", text, re.MULTILINE):
->>>>>>> e725161c59489418af444a88d99b270eccd9059f
         first = words.split()[0]
         assert words in COMMANDS or first in COMMANDS, f"{page.name}: pxsgmcmc {words}"
     targets = (ROOT / "Makefile").read_text("utf-8")
