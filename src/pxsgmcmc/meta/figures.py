@@ -69,7 +69,7 @@ def _held_out(log: Sequence[Mapping[str, Any]]) -> Drawing:
         "held-out",
         "On tasks it was not trained on",
         "Each thin line is a task, the bold one their mean: networks of other widths and depths, "
-        "half of them on other data.",
+        "some of them on other data.",
         f"From {means[0].value:.3f} to {means[-1].value:.3f}.",
     )
 

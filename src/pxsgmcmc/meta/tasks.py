@@ -59,7 +59,7 @@ class Rows(NamedTuple):
     sha256: str
 
 
-# Of widths and depths that are in no grid of training, half of them on data that are not either.
+# Of widths and depths that the default grid does not have, the last two on other data as well.
 HELD_OUT = (
     Task("digits", "dense", 24, 2, True),
     Task("digits", "conv", 6, 4, True),
