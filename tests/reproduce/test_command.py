@@ -1,5 +1,7 @@
 """`pxsgmcmc reproduce`: what it lists, and bad input in one sentence."""
 
+from pathlib import Path
+
 import pytest
 
 from pxsgmcmc.reproduce.estimate import spelt
@@ -72,6 +74,8 @@ def test_a_damaged_record_is_named(places, tmp_path):
 
 
 def test_claims_are_listed_with_a_verdict_at_each_scale(places):
+    assert_one_line(call("reproduce", "claims", *places[:2]), 2, "`--results` must be a folder")
+    Path(places[1]).mkdir()
     said = call("reproduce", "claims", *places[:2])
     assert said.code == 0 and said.out.count("no runs yet") > 20
     assert "C26 (Section 3.2)" in said.out and "command pxsgmcmc reproduce table1" in said.out

@@ -177,7 +177,9 @@ def test_a_larger_number_of_draws_extends_a_fit_bit_for_bit(rows, tmp_path):
         fitted.set_params(draws=6).fit(X, y)
         assert len(fitted.run_) == 12
         assert np.array_equal(fitted.predict_proba(X), at_once.predict_proba(X)), out
-    with pytest.raises(UserError, match="another training data"):
+    with pytest.raises(UserError, match=r"`out` holds a run already.*`warm_start=True`"):
+        PXClassifier(**SMALL, out=out).fit(X, y)
+    with pytest.raises(UserError, match="other training data"):
         fitted.fit(X[:50], y[:50])
 
 

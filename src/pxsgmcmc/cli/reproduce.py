@@ -104,10 +104,7 @@ def list_experiments() -> None:
     print("\n".join(in_columns(rows)))
 
 
-def claims(
-    results: Folder = RESULTS,
-    markdown: Switch = False,
-) -> None:
+def claims(results: Folder = RESULTS, markdown: Switch = False) -> None:
     """The 26 claims of the paper, with the verdict at each scale.
 
     pxsgmcmc reproduce claims
@@ -120,6 +117,8 @@ def claims(
       results: folder of what is kept of each run.
       markdown: print a page, with every part and its numbers.
     """
+    if not Path(results).is_dir():
+        raise UserError(f"`--results` must be a folder, as in a checkout, got `{results}`.")
     verdicts, commands = {}, {}
     for scale in SCALES.values():
         planner = _planner(scale, results, RUNS, look_for_sets=False)

@@ -247,7 +247,7 @@ class Run(RunArrays, HandedOver):
             where = f"px.open({str(self.path)!r}, problem=...)" if self.path else "`px.sample`"
             raise UserError(
                 f"`{what}` needs to know the problem (network, likelihood and data): give a "
-                f"`px.Problem` to {where}."
+                f"`px.Problem` to {where}, on the command line `--problem my_module:make_problem`."
             )
         return self.problem
 

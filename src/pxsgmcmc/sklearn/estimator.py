@@ -22,7 +22,7 @@ from pxsgmcmc.sklearn.fitted import Fitted, stacked_draws, tree_of
 from pxsgmcmc.sklearn.frames import check_kind
 from pxsgmcmc.sklearn.networks import hashable, network_of
 from pxsgmcmc.sklearn.programs import SAMPLERS, Spec, forward_for, prior_of
-from pxsgmcmc.sklearn.records import Request, begun_records, check_same
+from pxsgmcmc.sklearn.records import Request, begun_records, check_free, check_same
 from pxsgmcmc.sklearn.rows import (
     ALL_ROWS,
     BATCH_SIZE,
@@ -35,10 +35,7 @@ from pxsgmcmc.sklearn.whole_run import whole_run
 from pxsgmcmc.types import Array, Tree
 
 PREDICTED_TOGETHER = 1024  # rows
-REMEDY = (
-    "Ask for more `draws` or a larger `max_seconds`, or give a smaller `network` or a narrower "
-    "`prior`; `run_` has the whole verdict."
-)
+REMEDY = "Ask for more `draws` or a larger `max_seconds`, or a smaller `network`; see `run_`."
 
 
 class PXEstimator(BaseEstimator):
@@ -100,10 +97,10 @@ class PXEstimator(BaseEstimator):
           path: of the file to write.
           title: of the page.
         """
-        run = self.run_[:]  # a part of a run: what it finds is not kept as that of test rows
+        run = self.run_[:]  # what is found out about a part of a run is not kept with it
         run.problem = dataclasses.replace(run.problem, test=tuple(run.problem.train))
-        name = f"{type(self).__name__}, judged on the rows it was fitted to"
-        return run.report(path, title=title or name)
+        title = title or f"{type(self).__name__}, judged on the rows it was fitted to"
+        return run.report(path, title=title)
 
     def _fit(
         self,
@@ -143,13 +140,16 @@ class PXEstimator(BaseEstimator):
         self._keep(records, request, given, weighted, inputs, targets, names)
         verdict = self.run_.verdict
         if verdict.healthy is False:
-            text = " ".join([verdict.headline + ".", *verdict.warnings, REMEDY])
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+            # Not the verdict's own remedies: an estimator has other settings.
+            warnings.warn(f"{verdict.headline}. {self._remedy()}", ConvergenceWarning, stacklevel=3)
+
+    def _remedy(self) -> str:
+        return REMEDY
 
     def _begun(self, request: Request, shown: Any) -> list[Any] | None:
         """Records to go on with, if `warm_start` asks for it and there are any."""
         if not self.warm_start:
-            return None
+            return check_free(request.out)
         records: list[Any] | None = None
         if request.out is not None:
             records = begun_records(request.out, request.spec.chains, shown)

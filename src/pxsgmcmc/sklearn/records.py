@@ -93,6 +93,17 @@ def begin_records(
     return records
 
 
+def check_free(out: Path | None) -> None:
+    """Refuse a folder that holds a run, of one chain or of several."""
+    if out is None:
+        return
+    if (out / MANIFEST).exists() or (chain_folder(out, 0) / MANIFEST).exists():
+        raise UserError(
+            f"`out` holds a run already, got `{out}`: set `warm_start=True` to go on with it, or "
+            "choose another folder."
+        )
+
+
 def begun_records(out: Path, chains: int, progress: Progress) -> list[Record] | None:
     """The records of a run directory, open for writing; None if there is no run."""
     folders = [chain_folder(out, n) for n in range(chains)] if chains > 1 else [out]
@@ -108,8 +119,8 @@ def check_same(records: list[Record], request: Request) -> None:
     for name, what in {**DECIDES, "seed": "`random_state`"}.items():
         if origin.get(name) != now[name]:
             raise UserError(
-                f"`warm_start` must go on with what the run began with, got another {what}; "
-                "fit with `warm_start=False`, or choose another `out`."
+                f"`warm_start` must go on with what the run began with, got other {what}; "
+                "fit with `warm_start=False`, and with another `out` if there is one."
             )
     if len(records) != request.spec.chains:
         raise UserError(

@@ -170,6 +170,11 @@ class PXRegressor(RegressorMixin, PXEstimator):
     def _squeezed(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self._one_target else values
 
+    def _remedy(self) -> str:
+        if self.noise != "learned":
+            return super()._remedy()
+        return f"{super()._remedy()} Targets with hardly any noise need a known one: `noise=0.05`."
+
     def _likelihood(self) -> Any:
         return gaussian(noise=self.noise)
 
