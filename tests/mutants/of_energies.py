@@ -68,8 +68,8 @@ MUTANTS = [
     Mutant(
         "the likelihood of a batch not in full-data units",
         "posterior.py",
-        "EnergyParts(-self.data_size * jnp.mean(fit)",
-        "EnergyParts(-jnp.sum(fit)",
+        "EnergyParts(-self.data_size * fit",
+        "EnergyParts(-fit",
         (EACH_PART,),
     ),
     Mutant(
