@@ -6,13 +6,14 @@ import pytest
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.jobs import Ended
+from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.work import work
 from pxsgmcmc.progress import progress_for
 from pxsgmcmc.reproduce import running
 from pxsgmcmc.reproduce.experiment import Arm
 from pxsgmcmc.reproduce.plan import Places, Planner, is_done
 from pxsgmcmc.reproduce.record import read_record
-from pxsgmcmc.reproduce.running import engine_named, make
+from pxsgmcmc.reproduce.running import make
 from pxsgmcmc.reproduce.scale import SCALES, Scale
 from pxsgmcmc.reproduce.settings_file import Chosen
 from tests.helpers.small_settings import SMALL

@@ -8,13 +8,14 @@ from typing import Annotated
 import tyro
 
 from pxsgmcmc.errors import UserError, check_count, did_you_mean
+from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.local import cores
 from pxsgmcmc.reproduce.catalogue import MISSING, all_experiments, experiment_named
 from pxsgmcmc.reproduce.estimate import check_patience, processor_seconds, spelt, wall_seconds
 from pxsgmcmc.reproduce.experiment import Experiment
 from pxsgmcmc.reproduce.outcome import claims_markdown, claims_rows, in_columns, made_lines
 from pxsgmcmc.reproduce.plan import Places, Planner, Task, command_of, is_done
-from pxsgmcmc.reproduce.running import engine_named, make
+from pxsgmcmc.reproduce.running import make
 from pxsgmcmc.reproduce.scale import SCALES, Scale, scale_named, sets_there
 from pxsgmcmc.reproduce.settings_file import read_settings
 from pxsgmcmc.reproduce.tables import Made, gather

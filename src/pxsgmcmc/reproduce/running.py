@@ -4,7 +4,6 @@ Whatever is killed, and wherever, no run that has its record is made again: a re
 soon as its run is done, and a run directory goes on from where it was.
 """
 
-import importlib
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -12,11 +11,9 @@ from pathlib import Path
 
 from pxsgmcmc.chain.code_revision import code_revision
 from pxsgmcmc.config import write_config
-from pxsgmcmc.errors import UserError
 from pxsgmcmc.jobs import DIAGNOSE, EVALUATE, SAMPLE, Ended, Engine, Job, JobFailed, Stage
 from pxsgmcmc.jobs.chains import chain_jobs
 from pxsgmcmc.jobs.display import Display
-from pxsgmcmc.jobs.local import Local
 from pxsgmcmc.reproduce import plan
 from pxsgmcmc.reproduce.computing import compute
 from pxsgmcmc.reproduce.plan import Task, is_done
@@ -24,17 +21,6 @@ from pxsgmcmc.reproduce.reading import diverged_record, record_of
 from pxsgmcmc.reproduce.record import Record, write_record
 
 DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
-
-
-def engine_named(name: str, at_once: int) -> Engine:
-    """The engine of that name; each is a file of `jobs/` with a class of the same name."""
-    if name == "local":
-        return Local(at_once)
-    try:
-        module = importlib.import_module(f"pxsgmcmc.jobs.{name}")
-        return getattr(module, name.capitalize())(at_once)
-    except (ModuleNotFoundError, AttributeError, ValueError):
-        raise UserError(f"`--engine` cannot be {name!r}; known: local.") from None
 
 
 def make(
