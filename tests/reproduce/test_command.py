@@ -19,7 +19,7 @@ def test_the_list_has_every_experiment_and_says_what_is_missing():
     assert said.code == 0
     for name in ("toy", "table1", "table9", "cold-posterior", "burn-in"):
         assert f"\n{name} " in f"\n{said.out}"
-    assert "l2e" in said.out and "not yet" in said.out
+    assert "table5" in said.out and "not yet" in said.out
 
 
 def test_a_dry_run_lists_runs_and_cost_and_makes_nothing(places, tmp_path):
@@ -40,7 +40,7 @@ def test_an_unknown_name_is_corrected(places):
 
 
 def test_what_is_not_built_says_so(places):
-    assert_one_line(call("reproduce", "l2e", *places), 2, "is not built yet")
+    assert_one_line(call("reproduce", "table5", *places), 2, "is not built yet")
 
 
 def test_no_seeds_are_refused(places):
@@ -61,6 +61,18 @@ def test_what_takes_weeks_has_to_be_asked_for_twice(places):
 def test_missing_data_are_named_with_their_address(places):
     said = call("reproduce", "table1", "--scale", "paper", "--yes", *places)
     assert_one_line(said, 2, "pxsgmcmc data get cifar10", "https://www.cs.toronto.edu")
+
+
+def test_a_file_that_only_users_have_is_asked_for(places, monkeypatch):
+    monkeypatch.setattr("pxsgmcmc.data._locate.locate", lambda name: None)
+    said = call("reproduce", "l2e", "--scale", "paper", "--only", "L2E, cifar10", "--yes", *places)
+    assert_one_line(said, 2, "meta_params.pickle` is needed and not there", "Kim et al. (2024)")
+
+
+def test_a_method_without_settings_names_the_search_that_finds_them(places, monkeypatch):
+    monkeypatch.setattr("pxsgmcmc.cli.reproduce.read_settings", lambda scale: {})
+    said = call("reproduce", "l2e", "--only", "PX-L2E", *places)
+    assert_one_line(said, 2, "`pxsgmcmc reproduce search --scale desk --methods l2e`")
 
 
 def test_a_damaged_record_is_named(places, tmp_path):

@@ -12,7 +12,7 @@ from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.local import cores
 from pxsgmcmc.reproduce.catalogue import MISSING, all_experiments, experiment_named
 from pxsgmcmc.reproduce.estimate import check_patience, processor_seconds, spelt, wall_seconds
-from pxsgmcmc.reproduce.experiment import Experiment
+from pxsgmcmc.reproduce.experiment import Experiment, Needed
 from pxsgmcmc.reproduce.outcome import claims_markdown, claims_rows, in_columns, made_lines
 from pxsgmcmc.reproduce.plan import Places, Planner, Task, command_of, is_done
 from pxsgmcmc.reproduce.running import make
@@ -157,13 +157,15 @@ def search(
 
     Args:
       scale: desk or laptop; at the paper's size its own settings are used.
-      methods: table1 for the seven methods of Table 1, samplers for all with expansion as well.
+      methods: table1 for the seven methods of Table 1, samplers for expansion under the others as
+        well, l2e for the learned sampler without and with expansion.
       engine: that runs the trials.
       at_once: trials at the same time; one for each core unless told.
       runs: folder of the trials.
       outcomes: folder of the file of all outcomes, from which a search goes on anywhere.
     """
-    from pxsgmcmc.reproduce.searches import GROUPS, find_settings
+    from pxsgmcmc.reproduce.methods import GROUPS
+    from pxsgmcmc.reproduce.searches import find_settings
 
     size = scale_named(scale)
     if size.name == "paper":
@@ -252,7 +254,7 @@ def _with_settings(experiments: list[Experiment], planner: Planner, name: str) -
     ready, lacking = [], []
     for one in experiments:
         arms = one.arms(planner.scale)
-        known = all(arm.compute or arm.method in planner.chosen for arm in arms)
+        known = all(map(planner.has_settings, arms))
         (ready if known else lacking).append(one)
     if lacking:
         names = ", ".join(one.name for one in lacking)
@@ -283,11 +285,12 @@ def _check_data(tasks: list[Task]) -> None:
     from pxsgmcmc.data._locate import locate
     from pxsgmcmc.data._official import OFFICIAL
 
-    for task in tasks:
-        if task.config is not None and task.config.data is not None:
-            if task.config.data.name in OFFICIAL:
-                locate(task.config.data.name)
-            return
+    configs = [task.config for task in tasks if task.config is not None]
+    names = {config.data.name for config in configs if config.data is not None}
+    for name in sorted(name for name in names if name in OFFICIAL):
+        locate(name)
+    for needed in {v for task in tasks for v in task.arm.over.values() if isinstance(v, Needed)}:
+        needed.check()
 
 
 def _write_pages(made: list[Made], folder: Path) -> None:

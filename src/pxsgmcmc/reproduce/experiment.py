@@ -5,9 +5,12 @@ takes that file and its name in `catalogue.py`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from pxsgmcmc.data.cache import cache_folder
+from pxsgmcmc.errors import UserError
 from pxsgmcmc.reproduce.scale import Scale
 
 Relation = Literal["below", "above", "about"]
@@ -22,21 +25,52 @@ class Times(NamedTuple):
     factor: float
 
 
+class Needed(NamedTuple):
+    """A setting that is the path of a file which users bring, below their folder of data sets.
+
+    Attributes:
+      place: of the file in that folder, which stands for it in the digest of a run.
+      what: it is and who published it, for the sentence of a user who does not have it.
+    """
+
+    place: str
+    what: str
+
+    @property
+    def path(self) -> Path:
+        """Where it is looked for."""
+        return cache_folder() / self.place
+
+    def check(self) -> None:
+        """Raise `UserError` if it is not there."""
+        if not self.path.is_file():
+            raise UserError(f"`{self.path}` is needed and not there: place {self.what} there.")
+
+
+class LastDraw(NamedTuple):
+    """A setting that is the last draw of another arm: of its chain number s for seed s."""
+
+    arm: "Arm"
+
+
 class Arm(NamedTuple):
     """One way to sample, or to compute something, repeated over seeds.
 
     Attributes:
       label: as tables name it.
-      method: whose settings it takes, a key of `METHODS`; empty for what is computed.
+      method: whose settings it takes, a key of `METHODS`; empty for what is computed, and for what
+        has all settings of its own.
       over: settings over these, by their full name.
       compute: "module:function" below this package, called with `over` and a seed in a process of
         its own; it returns values by measure. Empty for a run.
+      once: made with seed 0 alone, however many are asked for.
     """
 
     label: str
     method: str = ""
     over: Mapping[str, Any] = _NOTHING
     compute: str = ""
+    once: bool = False
 
 
 class TableSpec(NamedTuple):

@@ -20,11 +20,12 @@ from pxsgmcmc.config.build import method_name
 from pxsgmcmc.config.incidental import deciding
 from pxsgmcmc.errors import UserError, did_you_mean
 from pxsgmcmc.reproduce.catalogue import all_experiments
-from pxsgmcmc.reproduce.experiment import Arm, Experiment, Times
+from pxsgmcmc.reproduce.experiment import Arm, Experiment, LastDraw, Needed, Times
 from pxsgmcmc.reproduce.methods import METHODS
 from pxsgmcmc.reproduce.record import Record, read_record
 from pxsgmcmc.reproduce.scale import Scale
 from pxsgmcmc.reproduce.settings_file import Chosen, settings_of
+from pxsgmcmc.store.layout import chain_folder
 
 EVALUATE, STRESS, DIAGNOSE = "evaluate", "stress", "diagnose"
 _UNSTRESSED = {
@@ -46,6 +47,7 @@ class Task(NamedTuple):
       parts: what it is to go through.
       record: where its record is kept.
       folder: its run directory.
+      after: the runs that it starts from, which have to be there first.
     """
 
     arm: Arm
@@ -56,6 +58,7 @@ class Task(NamedTuple):
     parts: tuple[str, ...]
     record: Path
     folder: Path
+    after: tuple["Task", ...] = ()
 
     @property
     def label(self) -> str:
@@ -91,20 +94,32 @@ class Planner:
     def know(self, experiment: Experiment) -> None:
         """Take into account what an experiment needs of its runs."""
         for arm in experiment.arms(self.scale):
-            if arm.compute or arm.method in self.chosen:
+            if self.has_settings(arm):
                 self._parts.setdefault(self.digest(arm), set()).update(_parts_of(experiment))
+
+    def has_settings(self, arm: Arm) -> bool:
+        """Whether all settings of an arm are known."""
+        return not arm.method or arm.method in self.chosen
 
     def config(self, arm: Arm, seed: int = 0, parts: Sequence[str] = (STRESS,)) -> Config:
         """The configuration of an arm."""
-        chosen = settings_of(arm.method, self.scale.name, self.chosen).settings
-        settings: dict[str, Any] = {**METHODS[arm.method].settings, **chosen, **self._sets}
+        settings: dict[str, Any] = {}
+        if arm.method:
+            settings |= METHODS[arm.method].settings
+            settings |= settings_of(arm.method, self.scale.name, self.chosen).settings
+        settings |= self._sets
         settings |= {} if STRESS in parts else _UNSTRESSED
-        over = {
-            name: value.factor * settings[value.setting] if isinstance(value, Times) else value
-            for name, value in arm.over.items()
-        }
+        over = {name: self._resolved(v, settings, seed) for name, v in arm.over.items()}
         settings |= {"seed": seed, "threads": 1, **self._shared_out(settings, over)}
         return self.scale.config(_without_parents(settings))
+
+    def _resolved(self, value: Any, settings: Mapping[str, Any], seed: int) -> Any:
+        if isinstance(value, Times):
+            return value.factor * settings[value.setting]
+        if isinstance(value, LastDraw):
+            chains = self.config(value.arm).chains
+            return str(chain_folder(self.places.runs / self._name(value.arm), seed % chains))
+        return str(value.path) if isinstance(value, Needed) else value
 
     def _shared_out(self, settings: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         """What an arm sets itself; members of an ensemble share the steps of one chain."""
@@ -123,26 +138,36 @@ class Planner:
         else:
             config = self.config(arm)
             decides = {**deciding(msgspec.to_builtins(config)), "chains": config.chains}
+            # What they are, not where they are on this machine.
+            decides |= {name: self._identity(arm.over[name]) for name in local_settings(arm)}
         text = msgspec.json.encode(decides, order="deterministic")
         return hashlib.sha256(text).hexdigest()[:12]
 
+    def _identity(self, value: Needed | LastDraw) -> str:
+        return value.place if isinstance(value, Needed) else self.digest(value.arm)
+
+    def _method(self, arm: Arm) -> str:
+        return arm.compute.partition(":")[2] if arm.compute else method_name(self.config(arm))
+
+    def _name(self, arm: Arm, seed: int = 0) -> Path:
+        """Of the run of an arm, below the folder of runs or of records."""
+        slug = re.sub(r"[^a-z0-9]+", "-", self._method(arm).lower()).strip("-")
+        return Path(self.scale.name) / f"{slug}-{self.digest(arm)}" / f"seed-{seed}"
+
     def task(self, arm: Arm, seed: int) -> Task:
         """The run of an arm with a seed."""
-        digest = self.digest(arm)
+        digest, name = self.digest(arm), self._name(arm, seed)
         parts = tuple(p for p in (EVALUATE, STRESS, DIAGNOSE) if p in self._parts[digest])
-        config = None if arm.compute else self.config(arm, seed, parts)
-        method = arm.compute.partition(":")[2] if config is None else method_name(config)
-        slug = re.sub(r"[^a-z0-9]+", "-", method.lower()).strip("-")
-        name = Path(self.scale.name) / f"{slug}-{digest}"
         return Task(
             arm,
             seed,
             digest,
-            method,
-            config,
-            () if config is None else parts,
-            self.places.results / name / f"seed-{seed}.json",
-            self.places.runs / name / f"seed-{seed}",
+            self._method(arm),
+            None if arm.compute else self.config(arm, seed, parts),
+            () if arm.compute else parts,
+            self.places.results / name.with_suffix(".json"),
+            self.places.runs / name,
+            tuple(self.task(v.arm, 0) for v in arm.over.values() if isinstance(v, LastDraw)),
         )
 
     def tasks(
@@ -164,17 +189,25 @@ class Planner:
         tasks: dict[tuple[str, int], Task] = {}
         for seed in seeds:
             for arm in arms:
+                if seed and arm.once:
+                    continue
                 task = self.task(arm, seed)
-                tasks.setdefault((task.digest, seed), task)
+                for one in (*task.after, task):
+                    tasks.setdefault((one.digest, one.seed), one)
         return list(tasks.values())
 
     def records(self, arm: Arm) -> list[Record]:
         """What is kept of an arm, by seed."""
-        if not arm.compute and arm.method not in self.chosen:
+        if not self.has_settings(arm):
             return []
         folder = self.task(arm, 0).record.parent
         kept = [read_record(path) for path in sorted(folder.glob("seed-*.json"))]
         return sorted(kept, key=lambda record: record.seed)
+
+
+def local_settings(arm: Arm) -> list[str]:
+    """Names of its settings that are paths on this machine."""
+    return [name for name, value in arm.over.items() if isinstance(value, Needed | LastDraw)]
 
 
 def is_done(task: Task) -> bool:

@@ -1,6 +1,7 @@
 """From a run directory that is done to the record that is kept of it."""
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -12,7 +13,7 @@ from pxsgmcmc.config import write_config
 from pxsgmcmc.evaluate.read_results import read_results
 from pxsgmcmc.reproduce import plan
 from pxsgmcmc.reproduce.measures import diagnosed_values, values_of
-from pxsgmcmc.reproduce.plan import Task
+from pxsgmcmc.reproduce.plan import Task, local_settings
 from pxsgmcmc.reproduce.record import Record, rounded
 from pxsgmcmc.results import Diagnostics
 from pxsgmcmc.run.artifacts import Artifacts
@@ -91,16 +92,17 @@ def _facts(task: Task, scale: str, command: str) -> dict[str, Any]:
         "method": task.method,
         "digest": task.digest,
         "seed": task.seed,
-        "config": _without_folders(write_config(task.config)),
+        "config": _without_folders(write_config(task.config), local_settings(task.arm)),
         "command": command,
         "revision": code_revision(),
     }
 
 
-def _without_folders(config: str) -> str:
-    """Without paths of this machine."""
-    kept = [line for line in config.splitlines() if not line.startswith(("root = ", "folder = "))]
-    return "\n".join(kept) + "\n"
+def _without_folders(config: str, local: Sequence[str]) -> str:
+    """Without paths of this machine, among them those that these settings are."""
+    paths = ("root", "folder", *(name.rpartition(".")[2] for name in local))
+    starts = tuple(f"{name} = " for name in paths)
+    return "\n".join(x for x in config.splitlines() if not x.startswith(starts)) + "\n"
 
 
 def _judge_chains(task: Task) -> None:

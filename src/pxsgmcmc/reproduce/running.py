@@ -40,9 +40,11 @@ def make(
     """
     todo = [task for task in tasks if not is_done(task)]
     chains = [task for task in todo if task.config is not None]
-    if chains:
-        stopped_by = _Runs(chains, command, scale).make(engine, title)
-        if stopped_by is not None:
+    # Runs that others start from come first; records of theirs are not enough to start from.
+    first = {one.folder: one for task in chains for one in task.after}
+    later = [task for task in chains if task.folder not in first]
+    for wave in (list(first.values()), later):
+        if wave and (stopped_by := _Runs(wave, command, scale).make(engine, title)) is not None:
             return stopped_by
     computed = [task for task in todo if task.config is None]
     for number, task in enumerate(computed, start=1):

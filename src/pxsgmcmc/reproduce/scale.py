@@ -151,4 +151,6 @@ def _as_toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_as_toml, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{k} = {_as_toml(v)}' for k, v in value.items())} }}"
     return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pxsgmcmc.config import Config
 from pxsgmcmc.jobs import Engine
-from pxsgmcmc.reproduce.methods import METHODS
+from pxsgmcmc.reproduce.methods import GROUPS, METHODS
 from pxsgmcmc.reproduce.scale import Scale
 from pxsgmcmc.reproduce.settings_file import Chosen, read_settings, settings_path, write_settings
 from pxsgmcmc.store.files import write_file
@@ -22,7 +22,6 @@ MOST = 14  # chains a method may use
 _KEPT = ("validation_nll", "mean", "settled", "over", "chains", "points", "inside", "tried")
 # Where a whole chain takes long, trials are shorter.
 _TRIAL = {"laptop": {"chain.burn_in": 1000, "chain.draws": 4}, "desk": {}, "paper": {}}
-GROUPS = {"table1": tuple(METHODS)[:7], "samplers": tuple(METHODS)}
 
 
 def study_of(scale: Scale, methods: Sequence[str]) -> Study:

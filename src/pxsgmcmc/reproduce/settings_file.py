@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.reproduce.methods import GROUPS
 
 
 class Chosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,9 +59,10 @@ def read_settings(scale: str, path: Path | None = None) -> dict[str, Chosen]:
 def settings_of(method: str, scale: str, known: dict[str, Chosen]) -> Chosen:
     """The settings of one method, or a sentence on how to find them."""
     if method not in known:
+        group = next(name for name, methods in GROUPS.items() if method in methods)
         raise UserError(
             f"{method} has no settings at the {scale} scale yet: find them by `pxsgmcmc reproduce "
-            f"search --scale {scale} --only {method!r}`."
+            f"search --scale {scale} --methods {group}`."
         )
     return known[method]
 
