@@ -182,15 +182,15 @@ def test_one_program_is_compiled_and_kept_outputs_need_no_draw(run, results, tmp
     first = evaluate(run, asked, tmp_path / "kept", apply=apply)
     assert set(traced) - {(1, 8, 8, 1)} == {
         (100, 8, 8, 1)
-    }  # for sets of 6, 60, 297, 500 and 1000 rows
-    assert len(read) == 3 * (3 + 1 + 19)  # once a set, and once for all severities
-    assert len(list((tmp_path / "kept").iterdir())) == 3 + 1 + 95
+    }  # for sets of 30, 60, 297, 500 and 1000 rows
+    assert len(read) == 3 * (3 + 1 + 19)  # once a set, all severities being one
+    assert len(list((tmp_path / "kept").iterdir())) == 3 + 1 + 19
     del read[:]
     again = evaluate(run, asked, tmp_path / "kept")
     assert read == [] and again == first
     assert again.corruptions == results.corruptions
     with pytest.raises(
-        UserError, match=r"On 'gaussian_noise-1': .* is something else than outputs of"
+        UserError, match=r"On 'gaussian_noise': .* is something else than outputs of"
     ):
         evaluate(run, [*CORRUPTED, "--evaluate.corrupted_rows", "5"], tmp_path / "kept")
 

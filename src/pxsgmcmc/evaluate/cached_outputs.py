@@ -1,7 +1,7 @@
 """What all draws of a run say of one set after the other, in files that are mapped."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -47,34 +47,21 @@ class CachedOutputs:
     @contextmanager
     def on(self, name: str, x: np.ndarray) -> Iterator[np.ndarray]:
         """What every draw says of the inputs `x` of one set, (draws, rows, numbers)."""
-        with self.on_each({name: x}) as outputs:
-            yield outputs[name]
-
-    @contextmanager
-    def on_each(self, inputs: Mapping[str, np.ndarray]) -> Iterator[dict[str, np.ndarray]]:
-        """The same for several sets, for which each draw is read once."""
-        draws, first = self._draws, next(iter(inputs))
-        rows = sum(map(len, inputs.values()))
+        draws = self._draws
 
         def report(done: int) -> None:
-            share = (self._done + rows * done / len(draws)) / self._rows
-            self._progress.tell(share, f"{first}, draw {done}/{len(draws)}")
+            share = (self._done + len(x) * done / len(draws)) / self._rows
+            self._progress.tell(share, f"{name}, draw {done}/{len(draws)}")
 
         with ExitStack() as stack:
             folder = self._folder
             if folder is None:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pxsgmcmc-"))
+            file = Path(folder) / f"{name}.outputs"
             try:
-                outputs = keep_outputs(
-                    self._forward,
-                    draws,
-                    [(x, self._file(folder, name, x)) for name, x in inputs.items()],
-                    report=report,
-                )
+                kept = OutputCache(file, x, self._numbers, of=self._owner)
+                (outputs,) = keep_outputs(self._forward, draws, [(x, kept)], report=report)
             except UserError as error:
-                raise UserError(f"On {first!r}: {error}") from error
-            yield dict(zip(inputs, outputs, strict=True))
-        self._done += rows
-
-    def _file(self, folder: str | Path, name: str, x: np.ndarray) -> OutputCache:
-        return OutputCache(Path(folder) / f"{name}.outputs", x, self._numbers, of=self._owner)
+                raise UserError(f"On {name!r}: {error}") from error
+            yield outputs
+        self._done += len(x)

@@ -124,11 +124,14 @@ def _corruptions(cached: CachedOutputs, problem: Problem, options: EvaluateOptio
     sums: dict[tuple[str, int], Sums] = {}
     for name in CORRUPTIONS:
         rows = corrupted.rows_of(problem, options, name)
-        with cached.on_each({f"{name}-{s}": split.x for s, split in rows.items()}) as outputs:
+        # All severities are one set: few rows of each would leave most of every batch empty.
+        with cached.on(name, np.concatenate([split.x for split in rows.values()])) as outputs:
+            start = 0
             for severity, split in rows.items():
                 assert split.y is not None
-                one = outputs[f"{name}-{severity}"]
-                sums[name, severity] = problem.likelihood.sums(one, split.y)
+                stop = start + len(split.y)
+                sums[name, severity] = problem.likelihood.sums(outputs[:, start:stop], split.y)
+                start = stop
     measured = {condition: found.metrics() for condition, found in sums.items()}
     pooled = {
         str(severity): functools.reduce(

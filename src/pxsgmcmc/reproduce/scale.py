@@ -13,7 +13,7 @@ from pxsgmcmc.errors import UserError, did_you_mean
 class Cost(NamedTuple):
     """Rough processor seconds of a run on one core, and its memory, for estimates before a start.
 
-    Only the step and a whole run of SGLD at the desk scale were timed; the others are guesses.
+    Those of the desk scale were measured, rounded up, on a busy machine; the others are guesses.
 
     Attributes:
       start: of a process, until its first step.
@@ -75,7 +75,7 @@ SCALES = {
             "steps after 4,000",
             8,
             Cost(
-                start=7.0, step=0.0035, expanded=1.4, evaluation=12.0, diagnosis=16.0, gigabytes=0.6
+                start=4.5, step=0.0035, expanded=1.4, evaluation=5.0, diagnosis=10.0, gigabytes=0.6
             ),
             shifts=("digits-shift",),
             outside=("photos-sklearn", "photos-skimage"),
