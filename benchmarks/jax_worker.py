@@ -42,7 +42,7 @@ def chain(name: str, setting: Setting) -> Callable[[int], None]:
     executor: Any = setting.executor
     if executor == "auto":
         traced = jax.make_jaxpr(sampler.step)(jax.random.key(0), state, example)
-        executor = faster_executor(traced)
+        executor = faster_executor(traced, jax.default_backend())
     advance = Advance(sampler, parts.data, [keys], executor, None, setting.batch)
     taken = 0
 

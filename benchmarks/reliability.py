@@ -98,7 +98,7 @@ def rows(counts: dict[str, dict]) -> list[tuple[str, str, str]]:
             "within one chunk, 50 of 50",
             told(
                 "sigterm",
-                "{stopped_within_the_chunk} of {sent} within the chunk, {all_saved} with every "
+                "{stopped_within_two_chunks} of {sent} within two, {all_saved} with every "
                 "step saved; median {median_seconds} s, longest {longest_seconds} s, with chunks "
                 "of {chunk_seconds} s",
             ),

@@ -278,16 +278,18 @@ def check_no_state(params: Tree) -> None:
             )
 
 
-def primitives(jaxpr: Any) -> set[str]:
-    """Names of all operations, inner functions included."""
+def primitives(jaxpr: Any, platform: str | None = None) -> set[str]:
+    """Names of all operations, inner functions included; those of one platform's form if given."""
     names = set()
     for equation in jaxpr.eqns:
         names.add(equation.primitive.name)
-        for inner in jax.tree.leaves(
-            list(equation.params.values()), is_leaf=lambda x: hasattr(x, "jaxpr")
-        ):
+        params = equation.params
+        if platform is not None and (forms := params.get("branches_platforms")):
+            chosen = next(i for i, those in enumerate(forms) if not those or platform in those)
+            params = {"branch": params["branches"][chosen]}
+        for inner in jax.tree.leaves(list(params.values()), is_leaf=lambda x: hasattr(x, "jaxpr")):
             if hasattr(inner, "jaxpr") or hasattr(inner, "eqns"):
-                names |= primitives(getattr(inner, "jaxpr", inner))
+                names |= primitives(getattr(inner, "jaxpr", inner), platform)
     return names
 
 

@@ -11,6 +11,7 @@ from pxsgmcmc.models import _convolution as convolution
 from pxsgmcmc.models import build
 from pxsgmcmc.models._convolution import by_xla, convolve
 from pxsgmcmc.models._layers import filter_response_norm, swish
+from pxsgmcmc.problem import primitives
 from tests.helpers.quick_jit import quick_jit
 
 # batch, height, width, in, out, window, stride
@@ -103,17 +104,16 @@ def test_convolutions_of_the_size_of_r20_agree(shape):
         close(a, b)
 
 
-def test_even_images_with_many_channels_take_the_form_of_winograd(monkeypatch):
-    taken = []
-    monkeypatch.setattr(convolution.winograd, "convolve", lambda *_: taken.append("w"))
-    monkeypatch.setattr(convolution, "by_xla", lambda *_: taken.append("xla"))
+def test_even_images_with_many_channels_take_the_form_of_winograd():
+    forms = []
     for shape in [
         (20, 16, 16, 32, 32, 3, 1),
         (20, 9, 16, 32, 32, 3, 1),
         (20, 16, 16, 16, 32, 3, 1),
     ]:
-        convolution._forward(*image_and_kernel(shape), 1)
-    assert taken == ["w", "xla", "xla"]
+        traced = jax.make_jaxpr(functools.partial(convolve, stride=1))(*image_and_kernel(shape))
+        forms.append("conv_general_dilated" in primitives(traced.jaxpr, "cpu"))
+    assert forms == [False, True, True]
 
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
@@ -138,11 +138,15 @@ def test_half_precision_is_summed_in_full(monkeypatch):
     close(ours, pull_back(dy)[1], 4e-3)  # one rounding to eight bits
 
 
-def test_accelerators_keep_xlas_convolution(monkeypatch):
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+def test_the_device_that_a_program_is_for_decides_the_form_and_not_the_default_one():
     x, kernel = image_and_kernel(SHAPES[0])
-    jaxpr = str(jax.make_jaxpr(jax.grad(lambda k: jnp.sum(convolve(x, k, 1))))(kernel))
-    assert "conv_general_dilated" in jaxpr and "dot_general" not in jaxpr
+    traced = jax.jit(jax.grad(lambda k: jnp.sum(convolve(x, k, 1)))).trace(kernel)
+    for platform, has, has_not in (("cuda", "convolution", "dot"), ("cpu", "dot", "convolution")):
+        program = traced.lower(lowering_platforms=(platform,)).as_text()
+        assert f"stablehlo.{has}" in program and f"stablehlo.{has_not}" not in program
+    assert "conditional" not in traced.lower().compile().as_text()
+    assert "conv_general_dilated" in primitives(traced.jaxpr.jaxpr, "gpu")
+    assert "conv_general_dilated" not in primitives(traced.jaxpr.jaxpr, "cpu")
 
 
 def plain_norm(x, scale, bias, threshold):

@@ -154,15 +154,14 @@ def terminate(server: Server, folder: Path, times: int, seed: int) -> dict[str, 
         code = server.wait()
         seconds.append(time.monotonic() - told)
         chunks = chunks_in(notes)
-        # The chunk under way is finished. Between two chunks, when the chain may have looked for
-        # a signal just before it came, another one is.
+        # The chunk under way is finished, and the one that the device was given after it.
         after = [1 for _, chunk_ended, _ in chunks if chunk_ended > told]
         run = open_run(folder / "run")
         state = run.load_state()
         assert state is not None
         all_saved = int(state.arrays["step"]) == chunks[-1][2]
         healthy = run.status == "interrupted" and not verify(folder / "run").problems
-        counts["stopped within the chunk"] += code == 128 + signal.SIGTERM and len(after) <= 1
+        counts["stopped within two chunks"] += code == 128 + signal.SIGTERM and len(after) <= 2
         counts["all saved"] += all_saved and healthy
     return {
         "sent": times,

@@ -35,15 +35,15 @@ def test_a_chain_killed_forty_times_goes_on_bit_for_bit(name, server, tmp_path):
 
 
 def assert_all_stopped(found):
-    assert found["stopped within the chunk"] == found["all saved"] == found["sent"]
+    assert found["stopped within two chunks"] == found["all saved"] == found["sent"]
 
 
-def test_a_terminated_chain_finishes_its_chunk_and_saves_it(server, tmp_path):
+def test_a_terminated_chain_finishes_what_the_device_was_given_and_saves_it(server, tmp_path):
     assert_all_stopped(terminate(server, tmp_path, times=2, seed=1))
 
 
 @pytest.mark.slow
-def test_fifty_times_terminated_a_chain_finishes_its_chunk_and_saves_it(server, tmp_path):
+def test_fifty_times_terminated_a_chain_finishes_what_the_device_was_given_and_saves_it(server, tmp_path):
     found = terminate(server, tmp_path, times=50, seed=2)
     record("sigterm", **{what.replace(" ", "_"): n for what, n in found.items()})
     assert_all_stopped(found)

@@ -15,7 +15,8 @@ from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.executors import Advance
-from pxsgmcmc.chain.runner import Chain, Pace, Runner
+from pxsgmcmc.chain.runner import Runner
+from pxsgmcmc.chain.under_way import Chain, Pace
 from pxsgmcmc.errors import Diverged
 from pxsgmcmc.progress import Silent
 from pxsgmcmc.rng import streams

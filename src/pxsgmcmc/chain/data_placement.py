@@ -34,5 +34,5 @@ def place_data(data: Batch, keep_data: str) -> tuple[Batch, bool]:
 
 def _room_on_device() -> int:
     """Half of what the device holds; the rest is for the network's activations."""
-    stats = jax.devices()[0].memory_stats() or {}
+    stats = jax.local_devices()[0].memory_stats() or {}
     return stats["bytes_limit"] // 2 if "bytes_limit" in stats else MOST_BYTES

@@ -12,6 +12,8 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from pxsgmcmc.chain.accelerators import accelerator_versions
+
 # Names of vector instructions, on x86 and on ARM; XLA compiles by them.
 _VECTORS = ("sse", "ssse", "avx", "fma", "f16c", "amx", "asimd", "neon", "sve", "bf16")
 # Settings of JAX that decide the random numbers or the precision of everything.
@@ -24,7 +26,7 @@ _DECIDING = {
 
 
 def versions() -> dict[str, str]:
-    """Of the packages that compute, and of Python."""
+    """Of the packages that compute, of Python, and of what an accelerator brings along."""
     from pxsgmcmc import __version__  # known once the package is
 
     return {
@@ -33,6 +35,7 @@ def versions() -> dict[str, str]:
         "jax": jax.__version__,
         "jaxlib": metadata.version("jaxlib"),
         "numpy": np.__version__,
+        **accelerator_versions(jax.local_devices()[0]),
     }
 
 

@@ -1,10 +1,11 @@
 """How steps are run and how often the chain is looked at."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from pxsgmcmc.chain.callbacks import Callback, check_callbacks
 from pxsgmcmc.chain.executors import Executor
+from pxsgmcmc.chain.precision import MatmulPrecision
 from pxsgmcmc.errors import UserError, check_number
 
 
@@ -21,6 +22,9 @@ class Execution(NamedTuple):
       keep_data: on the "device", or on the "host" when they do not fit there.
       devices: of this process that one chain uses, its batches split among them; the batch size
         must be a multiple of it. Bits are the same for the same number of devices.
+      matmul_precision: of matrix products and convolutions on an accelerator: "float32",
+        "tensorfloat32" (11 bits, several times faster on a GPU that has it) or "bfloat16" (8 bits);
+        "auto" is JAX's own setting if there is one, else float32. It is part of the chain.
       on_signal: "raise" after saving, or "return" what there is.
       callbacks: functions of a `px.Event`, told every chunk and every draw; what they raise is said
         once and never stops the chain.
@@ -38,6 +42,7 @@ class Execution(NamedTuple):
     accept_changes: bool = False
     callbacks: Sequence[Callback] = ()
     devices: int = 1
+    matmul_precision: MatmulPrecision = "auto"
 
     def checked(self) -> "Execution":
         """These settings, if they make sense."""
@@ -49,6 +54,7 @@ class Execution(NamedTuple):
             "on_divergence": ("stop", "retry"),
             "keep_data": ("auto", "device", "host"),
             "on_signal": ("raise", "return"),
+            "matmul_precision": get_args(MatmulPrecision),
         }
         for name, known in choices.items():
             if getattr(self, name) not in known:

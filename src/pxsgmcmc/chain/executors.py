@@ -19,6 +19,7 @@ import numpy as np
 
 from pxsgmcmc.chain.groups import kinetic_temperature
 from pxsgmcmc.chain.layout import Layout
+from pxsgmcmc.chain.row_table import RowTable
 from pxsgmcmc.problem import primitives
 from pxsgmcmc.rng import Streams
 from pxsgmcmc.types import Array, Batch, Key, Sampler
@@ -28,11 +29,11 @@ TransformBatch = Callable[[Key, Batch], Batch]  # (key, batch as stored) -> as t
 MOST_STEPS = 8192  # that one call can be asked for
 
 
-def faster_executor(traced: Any) -> Executor:
-    """Which executor suits a step, as `jax.make_jaxpr` traced it, on this backend."""
-    if jax.default_backend() != "cpu":
+def faster_executor(traced: Any, platform: str) -> Executor:
+    """Which executor suits a step, as `jax.make_jaxpr` traced it, on devices of a platform."""
+    if platform != "cpu":
         return "scan"
-    return "loop" if "conv_general_dilated" in primitives(traced.jaxpr) else "scan"
+    return "loop" if "conv_general_dilated" in primitives(traced.jaxpr, platform) else "scan"
 
 
 class StepReport(NamedTuple):
@@ -111,8 +112,9 @@ class Advance:
         self.keys = _stacked(keys) if self.several else keys[0]
         leaves = jax.tree.leaves(data)
         self.on_host = bool(leaves) and isinstance(leaves[0], np.ndarray)
-        # The row table has one size, so that chunks of any length use the same compiled code.
-        self.most = max(1, min(MOST_STEPS, (1 << 22) // batch_size))
+        self.most = max(1, min(MOST_STEPS, (1 << 22) // (batch_size * len(keys))))
+        chains = (len(keys),) if self.several else ()
+        self._rows = RowTable((*chains, self.most, batch_size), self.layout)
 
         def transition(state: Any, batch: Batch, keys: Streams) -> tuple[Any, StepReport]:
             if transform_batch is not None:
@@ -203,10 +205,7 @@ class Advance:
                 batch = jax.tree.map(lambda x: jnp.asarray(x[row]), self.data)  # noqa: B023
                 state, written = self._given(state, written, np.int32(place), batch, self.keys)
             return state, self._sum(written, np.int32(count))
-        # What follows the rows is not read.
-        table = np.empty((*rows.shape[:-2], self.most, rows.shape[-1]), np.int32)
-        table[..., :count, :] = rows
-        table = jax.device_put(table)
+        table = self._rows.write(rows)
         if self.several:
             return self._side_by_side(
                 state, table, np.int32(count), self.data, self.keys, jnp.asarray(active)

@@ -3,22 +3,25 @@
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from pxsgmcmc.devices import mesh_of, split_over
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.posterior import PosteriorPotential
-from pxsgmcmc.types import Sampler
+from pxsgmcmc.types import Sampler, Tree
 
 
 class Layout(NamedTuple):
     """Which devices a chain uses.
 
     Attributes:
-      mesh: the devices among which batches are split; None for JAX's default device.
+      mesh: the devices among which batches are split; None for the one that holds the position.
+      platform: of the devices, as JAX calls it: "cpu", "gpu", "tpu".
     """
 
     mesh: Mesh | None
+    platform: str = "cpu"
 
     @property
     def devices(self) -> int:
@@ -49,6 +52,12 @@ class Layout(NamedTuple):
         return sampler._replace(step=step)
 
 
-def layout_of(devices: int, batch_size: int) -> Layout:
-    """The layout on so many devices of this process."""
-    return Layout(mesh_of(devices, batch_size))
+def layout_of(devices: int, batch_size: int, position: Tree = None) -> Layout:
+    """The layout on so many devices of this process, or on the one where a position is."""
+    mesh = mesh_of(devices, batch_size)
+    if mesh is not None:
+        return Layout(mesh, mesh.devices.flat[0].platform)
+    # Arrays that are put nowhere go where JAX puts what is new.
+    placed = [leaf for leaf in jax.tree.leaves(position) if isinstance(leaf, jax.Array)]
+    array = placed[0] if placed else jnp.zeros(())
+    return Layout(None, next(iter(array.devices())).platform)

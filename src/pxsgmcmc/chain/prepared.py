@@ -16,10 +16,11 @@ from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.executors import Advance, Executor, faster_executor
 from pxsgmcmc.chain.fingerprint import traced_fingerprint, tree_fingerprint
 from pxsgmcmc.chain.going_on import check_same, draws_wanted
-from pxsgmcmc.chain.layout import Layout, layout_of
+from pxsgmcmc.chain.layout import Layout
 from pxsgmcmc.chain.record import MemoryRecord
-from pxsgmcmc.chain.runner import Chain, Pace, Record, Runner
+from pxsgmcmc.chain.runner import Runner
 from pxsgmcmc.chain.sampling import Sampling
+from pxsgmcmc.chain.under_way import Chain, Pace, Record
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.posterior import PosteriorPotential
 from pxsgmcmc.progress import Progress
@@ -33,9 +34,16 @@ from pxsgmcmc.types import Batch, Sampler, Tree
 class Prepared:
     """What all chains share: the compiled sampler, the data, what they are told apart by."""
 
-    def __init__(self, sampling: Sampling, positions: list[Tree], data: Batch, on_host: bool):
+    def __init__(
+        self,
+        sampling: Sampling,
+        positions: list[Tree],
+        data: Batch,
+        on_host: bool,
+        layout: Layout,
+    ):
         self.sampling, self.positions = sampling, positions
-        self.layout = layout_of(sampling.execution.devices, sampling.batch_size)
+        self.layout = layout
         self.data = data if on_host else self.layout.place(data)
         self.build = _compiled(sampling.build, self.layout)
         self._advances: dict[float, Advance] = {}  # of one chain, by the factor on its step size
@@ -68,7 +76,7 @@ class Prepared:
             raise UserError("`executor` must be 'loop' for data kept on the host, got 'scan'.")
         if wanted != "auto":
             return wanted
-        return "loop" if on_host else faster_executor(traced)
+        return "loop" if on_host else faster_executor(traced, self.layout.platform)
 
     def _raw_batch(self) -> Batch:
         size = self.sampling.batch_size

@@ -2,31 +2,28 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.collection import Collection
-from pxsgmcmc.chain.divergence import DivergenceWatch, check_first_energy, norms
+from pxsgmcmc.chain.divergence import check_first_energy, norms
 from pxsgmcmc.chain.executors import Advance
 from pxsgmcmc.chain.graceful_stop import GracefulStop
 from pxsgmcmc.chain.log_line import in_words
-from pxsgmcmc.chain.record import MemoryRecord
 from pxsgmcmc.chain.saved_memory import check_place, read_memory
 from pxsgmcmc.chain.since import Averages
+from pxsgmcmc.chain.under_way import Chain, Chunk, Pace, next_steps
 from pxsgmcmc.errors import Diverged
 from pxsgmcmc.expansion.position import collapse
 from pxsgmcmc.memory import give_back_freed_memory
 from pxsgmcmc.progress import Progress
-from pxsgmcmc.store import Run as StoredRun
 from pxsgmcmc.tree import from_arrays, to_arrays
 
-Record = StoredRun | MemoryRecord
+SHARE_OF_A_LINE = 0.01  # of all steps, after which the log gets a line however fast the chain is
 
 
 @jax.jit
@@ -34,35 +31,21 @@ def _copy(tree: Any) -> Any:
     return jax.tree.map(jnp.copy, tree)
 
 
-SHARE_OF_A_LINE = 0.01  # of all steps, after which the log gets a line however fast the chain is
-# Once for all runs: a function made for each would be compiled again for each.
+def _copy_of_params(position: Any) -> Any:
+    return jax.tree.map(jnp.copy, collapse(position))
+
+
+# Once for all runs: functions made for each would be compiled again for each.
 _norms_of_several = jax.jit(jax.vmap(norms))
-
-
-class Pace(NamedTuple):
-    """How often the host looks at the device."""
-
-    chunk_seconds: float
-    checkpoint_seconds: float
-    retries: int
-
-
-@dataclass
-class Chain:
-    """One chain under way, as the host knows it."""
-
-    record: Record
-    batches: Batches
-    watch: DivergenceWatch
-    step: int = 0
-    drawn: int = 0
-    since_draw: Averages = field(default_factory=Averages)
-    since_log: Averages = field(default_factory=Averages)
-    untold: dict[str, Any] | None = None  # a line of the log that is to be written
+_params, _params_of_several = jax.jit(_copy_of_params), jax.jit(jax.vmap(_copy_of_params))
 
 
 class Runner:
     """Chains under way, all in one program.
+
+    The device is given the next chunk before the host looks at what the last one found, so that it
+    has work while the host watches, writes draws and saves states. A chunk gives its state away to
+    the next one, so whatever is kept of a state is copied when the chunk is launched.
 
     Args:
       advance_with: from a factor on the step size to what takes the steps.
@@ -88,10 +71,10 @@ class Runner:
         self.state = _copy(state)  # the first chunk donates it
         self.retried: list[dict[str, Any]] = []  # where the chain diverged and was set back
         self.stopped_by: int | None = None
-        self._collapse = jax.jit(collapse)
+        self._params = _params_of_several if self.several else _params
         self._norms = _norms_of_several if self.several else norms
         self._chunk_steps, self._speed, self._compiled = 1, 0.0, False
-        self._told = self._saved = time.monotonic()
+        self._told = self._saved = self._looked = time.monotonic()
         self._told_step = 0
 
     @property
@@ -112,7 +95,8 @@ class Runner:
                 chain.watch.recall(msgspec.structs.asdict(memory.watch))
                 chain.since_draw = memory.since_draw
                 check_place(int(state.step), chain.drawn, self.collection)
-            chain.step, chain.since_log, chain.untold = int(state.step), Averages(), None
+            chain.step = chain.launched = int(state.step)
+            chain.draws_launched, chain.since_log = chain.drawn, Averages()
             states.append(state)
         if self.several:
             self.state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
@@ -124,27 +108,28 @@ class Runner:
         """Take all the steps that are left; ends early on a signal, raises `Diverged`."""
         advance = self.advance_with(self.scale)
         with GracefulStop() as stop:
-            while self.unfinished and stop.signal is None:
+            ahead: Chunk | None = None
+            while ahead is not None or (self._to_launch and stop.signal is None):
                 try:
-                    self._chunk(advance)
+                    ahead = self._chunk(advance, ahead, stop.signal is None)
                 except Diverged as error:
                     self._retry(error)
-                    advance = self.advance_with(self.scale)
+                    advance, ahead = self.advance_with(self.scale), None
             self.stopped_by = stop.signal if self.unfinished else None
             self.save()
             for chain in self.chains:
                 chain.record.update("done" if self._is_done(chain) else "interrupted")
 
-    def save(self) -> None:
-        """Save all that is needed to go on from here."""
-        self._tell()
+    def save(self, state: Any = None) -> None:
+        """Save all that is needed to go on from here: where the chains are, or a copy of that."""
         for place, chain in enumerate(self.chains):
             meta = {
                 "retried": self.retried,
                 "watch": chain.watch.memory(),
                 "since_draw": chain.since_draw.memory(),
             }
-            chain.record.commit_state(to_arrays(self._of(place, self.state)), meta)
+            arrays = to_arrays(self._of(place, self.state if state is None else state))
+            chain.record.commit_state(arrays, meta)
         self._saved = time.monotonic()
 
     def states(self) -> list[Any]:
@@ -165,36 +150,59 @@ class Runner:
         """Whether a chain has draws to make."""
         return not all(map(self._is_done, self.chains))
 
-    def _chunk(self, advance: Advance) -> None:
-        """Take steps towards the next draw, look at the result, keep what is due."""
-        first = min(chain.step for chain in self.chains if not self._is_done(chain))
-        active = [chain.step == first and not self._is_done(chain) for chain in self.chains]
-        moving = [place for place, moves in enumerate(active) if moves]
-        target = self.collection.step_of(self.chains[moving[0]].drawn + 1)
-        # After a crash in the middle of saving, some chains may be ahead of others: these wait.
-        target = min([target, *(c.step for c in self.chains if c.step > first)])
-        count = min(self._chunk_steps, target - first, advance.most)
+    @property
+    def _to_launch(self) -> bool:
+        """Whether there are steps that the device was not given yet."""
+        return any(chain.draws_launched < self.collection.draws for chain in self.chains)
+
+    def _chunk(self, advance: Advance, ahead: Chunk | None, go_on: bool) -> Chunk | None:
+        """Launch the next chunk, if there is one, and look at the last; returns what runs now."""
+        launched = self._launch(advance) if go_on and self._to_launch else None
+        if ahead is not None:
+            self._finish(ahead)
+        return launched
+
+    def _launch(self, advance: Advance) -> Chunk:
+        """Give the device steps towards the next draw."""
+        most = min(self._chunk_steps, advance.most)
+        first, count, moving = next_steps(self.chains, self.collection, most)
+        active = np.isin(range(len(self.chains)), moving)
         rows = [chain.batches.rows(first, count) for chain in self.chains]
         began = time.monotonic()
         self.state, sums = advance(
-            self.state, first, np.stack(rows) if self.several else rows[0], np.array(active)
+            self.state, first, np.stack(rows) if self.several else rows[0], active
         )
         looked_at = sums, self._norms(self.state)
-        self._tell()  # while the device is busy
+        after = {place: self.chains[place].draws_launched + 1 for place in moving}
+        draws = [p for p in moving if first + count == self.collection.step_of(after[p])]
+        params = self._params(self.state.position) if draws else None
+        copied = None
+        if began - self._saved >= self.pace.checkpoint_seconds:
+            copied, self._saved = _copy(self.state), began
+        for place in moving:
+            self.chains[place].launched = first + count
+            self.chains[place].draws_launched += place in draws
+        return Chunk(first, count, moving, began, looked_at, params, copied)
+
+    def _finish(self, chunk: Chunk) -> None:
+        """Look at what a chunk found, keep what is due; the device has the next one by now."""
         for chain in self.chains:
-            chain.batches.shuffle_ahead(first + count, count)
-        sums, seen = jax.device_get(looked_at)
+            chain.batches.shuffle_ahead(chain.launched, self._chunk_steps)
+        sums, seen = jax.device_get(chunk.looked_at)
         if not self._compiled:
             give_back_freed_memory()  # what compiling left behind
-        self._set_pace(count, time.monotonic() - began)
-        for place in moving:
-            self._look(place, first, count, self._of(place, sums), self._of(place, seen))
-        for place in moving:
-            self._keep_draw(place)
-        self._prepare_to_tell(moving)
+        now = time.monotonic()
+        self._set_pace(chunk.count, now - max(chunk.began, self._looked))
+        self._looked = now
+        for place in chunk.moving:
+            one = self._of(place, sums), self._of(place, seen)
+            self._look(place, chunk.first, chunk.count, *one)
+        for place in chunk.moving:
+            self._keep_draw(place, chunk.params)
+        self._tell(chunk.moving)
         # After the draws: a state between a step and its draw would have lost the energy.
-        if time.monotonic() - self._saved >= self.pace.checkpoint_seconds:
-            self.save()
+        if chunk.state is not None:
+            self.save(chunk.state)
 
     def _look(self, place: int, first: int, count: int, sums: Any, seen: dict[str, Any]) -> None:
         chain = self.chains[place]
@@ -217,52 +225,45 @@ class Runner:
         for since in (chain.since_draw, chain.since_log):
             since.add(count, sums, seen)
 
-    def _keep_draw(self, place: int) -> None:
+    def _keep_draw(self, place: int, params: Any) -> None:
         chain = self.chains[place]
         if chain.step != self.collection.step_of(chain.drawn + 1):
             return
-        weights = to_arrays(self._collapse(self._of(place, self.state.position)))
         since = chain.since_draw
         chain.record.commit_draw(
-            weights, step=chain.step, energy=since.last_energy, **since.draw_facts()
+            to_arrays(self._of(place, params)),
+            step=chain.step,
+            energy=since.last_energy,
+            **since.draw_facts(),
         )
         chain.drawn += 1
         chain.since_draw = Averages()
 
-    def _prepare_to_tell(self, moving: Sequence[int]) -> None:
-        """Chunks that a draw cuts short are not all told: a line covers all since the last."""
-        now, done = time.monotonic(), not self.unfinished
+    def _tell(self, moving: Sequence[int]) -> None:
+        """Log and show how it goes; a line covers all since the last, draws cut chunks short."""
+        now, total = time.monotonic(), self.collection.total_steps
         step = max(self.chains[place].step for place in moving)
         due = self._speed and now - self._told > 0.5 * self.pace.chunk_seconds
-        due = due or step - self._told_step >= self.collection.total_steps * SHARE_OF_A_LINE
-        if not (due or done):
+        due = due or step - self._told_step >= total * SHARE_OF_A_LINE
+        if not (due or not self.unfinished):
             return
-        self._told, self._told_step = now, step
-        for place in moving:
+        self._told, self._told_step, line = now, step, {}
+        for place in reversed(moving):
             chain = self.chains[place]
-            chain.untold = {
+            line = {
                 "step": chain.step,
-                "total_steps": self.collection.total_steps,
+                "total_steps": total,
                 "draws": chain.drawn,
                 "all_draws": self.collection.draws,
                 "steps_per_second": self._speed,
                 **chain.since_log.log_facts(),
                 "time": time.time(),
             }
+            chain.record.append_log(line)
             chain.since_log = Averages()
-
-    def _tell(self) -> None:
-        """Show and log what was prepared, unless that was done."""
-        lines = [chain.untold for chain in self.chains if chain.untold is not None]
-        for chain in self.chains:
-            if chain.untold is not None:
-                chain.record.append_log(chain.untold)
-                chain.untold = None
-        if lines:
-            left = (self.collection.total_steps - lines[0]["step"]) / max(self._speed, 1e-9)
-            several = f" of {len(self.chains)} chains" if self.several else ""
-            share = lines[0]["step"] / self.collection.total_steps
-            self.progress.tell(share, in_words(lines[0]) + several, left)
+        several = f" of {len(self.chains)} chains" if self.several else ""
+        left = (total - line["step"]) / max(self._speed, 1e-9)
+        self.progress.tell(line["step"] / total, in_words(line) + several, left)
 
     def _set_pace(self, count: int, seconds: float) -> None:
         """Aim at chunks of the wished length; the first call also compiles, so it says nothing."""

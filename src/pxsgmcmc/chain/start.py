@@ -1,5 +1,6 @@
 """From what was asked for to chains that run: data in place, records open, one program."""
 
+import os
 import warnings
 from contextlib import ExitStack
 from pathlib import Path
@@ -8,9 +9,11 @@ from typing import Any
 import jax
 
 from pxsgmcmc.chain.data_placement import place_data
+from pxsgmcmc.chain.layout import Layout, layout_of
+from pxsgmcmc.chain.precision import matmul_precision, repeatability_note
 from pxsgmcmc.chain.prepared import Prepared
-from pxsgmcmc.chain.runner import Record
 from pxsgmcmc.chain.sampling import Sampling
+from pxsgmcmc.chain.under_way import Record
 from pxsgmcmc.errors import ChainWarning
 from pxsgmcmc.expansion.position import collapse
 from pxsgmcmc.posterior import factor_warnings
@@ -19,6 +22,7 @@ from pxsgmcmc.progress import Progress
 from pxsgmcmc.run import Run
 from pxsgmcmc.store import create_chains
 from pxsgmcmc.tree import check_float_leaves
+from pxsgmcmc.types import Tree
 
 
 def run_sampling(
@@ -27,14 +31,29 @@ def run_sampling(
     """Run the chains to their end, or until a signal."""
     execution = sampling.execution.checked()
     positions = [sampling.start(chain) for chain in sampling.chains]
+    layout = layout_of(execution.devices, sampling.batch_size, positions[0])
+    if note := repeatability_note(layout.platform, os.environ.get("XLA_FLAGS", "")):
+        progress.say(note)
+    with matmul_precision(execution.matmul_precision, layout.platform):
+        return _run(sampling, positions, layout, out, resume, progress)
+
+
+def _run(
+    sampling: Sampling,
+    positions: list[Tree],
+    layout: Layout,
+    out: str | Path | None,
+    resume: bool,
+    progress: Progress,
+) -> Run:
     for position in positions:
         check_no_state(position)
         check_float_leaves("position", position)
     if sampling.problem is not None:
         for warning in sampling.problem.check_network(collapse(positions[0])):
             warnings.warn(warning, ChainWarning, stacklevel=3)
-    data, on_host = place_data(sampling.data, execution.keep_data)
-    prepared = Prepared(sampling, positions, data, on_host)
+    data, on_host = place_data(sampling.data, sampling.execution.keep_data)
+    prepared = Prepared(sampling, positions, data, on_host, layout)
     potential = getattr(prepared.sampler.facts, "potential", None)
     for warning in factor_warnings(potential, positions[0]):
         warnings.warn(warning, ChainWarning, stacklevel=4)

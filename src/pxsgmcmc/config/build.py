@@ -138,6 +138,7 @@ def sampling_of(built: Built, chains: tuple[int, ...], text: str, settings: str)
             retries=chain.retries,
             keep_data=chain.keep_data,
             devices=chain.devices,
+            matmul_precision=chain.matmul_precision,
             on_signal="return",
         ),
         config=text,

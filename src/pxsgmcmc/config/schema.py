@@ -121,6 +121,8 @@ class Chain(Section):
       retries: how often.
       keep_data: on the "device", or on the "host" when they do not fit there.
       devices: that one chain uses, its batches split among them.
+      matmul_precision: of matrix products and convolutions on an accelerator; "auto" is float32,
+        unless JAX was told otherwise.
     """
 
     draws: Positive
@@ -137,6 +139,7 @@ class Chain(Section):
     retries: Count = 3
     keep_data: Literal["auto", "device", "host"] = "auto"
     devices: Positive = 1
+    matmul_precision: Literal["auto", "float32", "tensorfloat32", "bfloat16"] = "auto"
 
 
 class Evaluate(Section):

@@ -52,13 +52,16 @@ def by_xla(x: Array, kernel: Array, stride: int) -> Array:
 
 @partial(jax.jit, static_argnums=2)  # so that layers of one shape are traced once
 def _forward(x: Array, kernel: Array, stride: int) -> Array:
-    if not (_on_cpu() and _batch_is_known(x)):
+    if not _batch_is_known(x):
         return by_xla(x, kernel, stride)
     if _rows_bytes(x, kernel, stride) <= SMALL_BYTES:
-        return _product(x, kernel, stride, _zeros(x, kernel, stride))
-    if winograd.suits(x, kernel, stride):
-        return winograd.convolve(x, kernel)
-    return by_xla(x, kernel, stride)
+        on_cpu = partial(_product, stride=stride, zeros=_zeros(x, kernel, stride))
+    elif winograd.suits(x, kernel, stride):
+        on_cpu = winograd.convolve
+    else:
+        return by_xla(x, kernel, stride)
+    # By the device that the program is for, which need not be JAX's default one.
+    return jax.lax.platform_dependent(x, kernel, cpu=on_cpu, default=partial(by_xla, stride=stride))
 
 
 def _keep(x: Array, kernel: Array, stride: int) -> tuple[Array, tuple[Array, Array]]:
@@ -67,18 +70,17 @@ def _keep(x: Array, kernel: Array, stride: int) -> tuple[Array, tuple[Array, Arr
 
 @partial(jax.jit, static_argnums=0)
 def _pull_back(stride: int, kept: tuple[Array, Array], dy: Array) -> tuple[Array, Array]:
-    x, kernel = kept
-    if not _on_cpu():
+    def on_cpu(x: Array, kernel: Array, dy: Array) -> tuple[Array, Array]:
+        return _image_gradient(x, dy, kernel, stride), _kernel_gradient(x, dy, kernel, stride)
+
+    def elsewhere(x: Array, kernel: Array, dy: Array) -> tuple[Array, Array]:
         return jax.vjp(partial(by_xla, stride=stride), x, kernel)[1](dy)
-    return _image_gradient(x, dy, kernel, stride), _kernel_gradient(x, dy, kernel, stride)
+
+    return jax.lax.platform_dependent(*kept, dy, cpu=on_cpu, default=elsewhere)
 
 
 _convolve: Any = jax.custom_vjp(_forward, nondiff_argnums=(2,))
 _convolve.defvjp(_keep, _pull_back)
-
-
-def _on_cpu() -> bool:
-    return jax.default_backend() == "cpu"
 
 
 def _batch_is_known(x: Array) -> bool:

@@ -12,7 +12,8 @@ import numpy as np
 from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import DivergenceWatch
-from pxsgmcmc.chain.runner import Chain, Pace, Record, Runner
+from pxsgmcmc.chain.runner import Runner
+from pxsgmcmc.chain.under_way import Chain, Pace, Record
 from pxsgmcmc.errors import Interrupted
 from pxsgmcmc.expansion import Expanded
 from pxsgmcmc.progress import Progress

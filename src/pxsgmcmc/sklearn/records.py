@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from pxsgmcmc.chain import provenance
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.record import MemoryRecord
-from pxsgmcmc.chain.runner import Record
+from pxsgmcmc.chain.under_way import Record
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.progress import Progress
 from pxsgmcmc.sklearn.networks import Network
