@@ -95,12 +95,12 @@ def rows(counts: dict[str, dict]) -> list[tuple[str, str, str]]:
         ),
         (
             "SIGTERM to saved and exited",
-            "within one chunk, 50 of 50",
+            "within what the device was given, 50 of 50",
             told(
                 "sigterm",
-                "{stopped_within_two_chunks} of {sent} within two, {all_saved} with every "
-                "step saved; median {median_seconds} s, longest {longest_seconds} s, with chunks "
-                "of {chunk_seconds} s",
+                "{stopped_within_two_chunks} of {sent} within two chunks, {all_saved} with every "
+                "step saved; median {median_seconds} s, longest {longest_seconds} s, with two "
+                "chunks in {chunk_seconds} s",
             ),
         ),
         (

@@ -31,26 +31,38 @@ OfEach = Callable[[Tree, Batch], Array]  # (params, batch) -> one number a datum
 
 
 def mesh_of(devices: int, batch_size: int) -> Mesh | None:
-    """The first `devices` of this process, among which batches are split; None for one.
+    """The devices among which batches are split, as many of each process; None for one.
 
     Raises:
       UserError: if there are not so many, or the batch cannot be split evenly.
     """
     check_count("devices", devices, at_least=1)
-    there = jax.local_devices()
-    if devices > len(there):
+    if devices == 1:
+        return None
+    processes = jax.process_count()
+    if devices % processes:
         raise UserError(
-            f"`devices` must be at most the {len(there)} that JAX sees here "
-            f"({there[0].device_kind}), got {devices}."
+            f"`devices` must be a multiple of the {processes} processes that were started "
+            f"together, so that each has as many, got {devices}."
+        )
+    there = [
+        [device for device in jax.devices() if device.process_index == process]
+        for process in range(processes)
+    ]
+    fewest = min(map(len, there))
+    if devices > fewest * processes:
+        where = "here" if processes == 1 else f"in {processes} processes"
+        raise UserError(
+            f"`devices` must be at most the {fewest * processes} that JAX sees {where} "
+            f"({there[0][0].device_kind}), got {devices}."
         )
     if batch_size % devices:
         raise UserError(
             f"`batch_size` must be a multiple of `devices`, {devices}, so that each has as many "
             f"rows, got {batch_size}."
         )
-    if devices == 1:
-        return None
-    return Mesh(np.array(there[:devices]), (AXIS,), axis_types=(AxisType.Auto,))
+    chosen = [device for those in there for device in those[: devices // processes]]
+    return Mesh(np.array(chosen), (AXIS,), axis_types=(AxisType.Auto,))
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def test_a_terminated_chain_finishes_what_the_device_was_given_and_saves_it(serv
 
 
 @pytest.mark.slow
-def test_fifty_times_terminated_a_chain_finishes_what_the_device_was_given_and_saves_it(server, tmp_path):
+def test_fifty_times_terminated_a_chain_finishes_what_was_given_and_saves_it(server, tmp_path):
     found = terminate(server, tmp_path, times=50, seed=2)
     record("sigterm", **{what.replace(" ", "_"): n for what, n in found.items()})
     assert_all_stopped(found)

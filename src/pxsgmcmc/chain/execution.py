@@ -14,7 +14,8 @@ class Execution(NamedTuple):
 
     Attributes:
       executor: "loop" (a step a call), "scan" (a loop on the device), or "auto" for the faster one.
-      chunk_seconds: how long the device works between looks at it.
+      chunk_seconds: seconds of work that the device is given ahead, in two chunks: the host looks
+        at one while the device does the other. A signal stops the chain after them.
       checkpoint_seconds: seconds between saved states; after a crash at most this much work is
         repeated.
       on_divergence: "stop", or "retry" from the last saved state with half the step size.

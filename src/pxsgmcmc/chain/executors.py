@@ -106,10 +106,10 @@ class Advance:
         schedule_offset: int = 0,
         layout: Layout | None = None,
     ):
-        self.data, self.executor = data, executor
+        self.data, self.executor, self.batch_size = data, executor, batch_size
         self.layout = Layout(None) if layout is None else layout
         self.several = len(keys) > 1
-        self.keys = _stacked(keys) if self.several else keys[0]
+        self.keys = self.layout.place(_stacked(keys) if self.several else keys[0])
         leaves = jax.tree.leaves(data)
         self.on_host = bool(leaves) and isinstance(leaves[0], np.ndarray)
         self.most = max(1, min(MOST_STEPS, (1 << 22) // (batch_size * len(keys))))
@@ -183,7 +183,7 @@ class Advance:
     def of(self, keys: Streams) -> "Advance":
         """The same for one other chain, with what was compiled for the first."""
         other = copy.copy(self)
-        other.keys = keys
+        other.keys = self.layout.place(keys)
         return other
 
     def __call__(
@@ -200,9 +200,9 @@ class Advance:
         count = rows.shape[-2]
         state = self.layout.place(state)
         if self.on_host:
-            written = self._empty(state, jax.tree.map(lambda x: x[rows[0]], self.data))
+            written = self._empty(state, jax.eval_shape(self._first_batch, self.data))
             for place, row in enumerate(rows):
-                batch = jax.tree.map(lambda x: jnp.asarray(x[row]), self.data)  # noqa: B023
+                batch = self.layout.place(jax.tree.map(lambda x: x[row], self.data))  # noqa: B023
                 state, written = self._given(state, written, np.int32(place), batch, self.keys)
             return state, self._sum(written, np.int32(count))
         table = self._rows.write(rows)
@@ -212,10 +212,13 @@ class Advance:
             )
         if self.executor == "scan":
             return self._many(state, table, np.int32(count), self.data, self.keys)
-        written = self._empty(state, jax.tree.map(lambda x: x[rows[0]], self.data))
+        written = self._empty(state, jax.eval_shape(self._first_batch, self.data))
         for _ in range(count):
             state, written = self._one(state, written, table, np.int32(first), self.data, self.keys)
         return state, self._sum(written, np.int32(count))
+
+    def _first_batch(self, data: Batch) -> Batch:
+        return jax.tree.map(lambda x: x[np.zeros(self.batch_size, np.int32)], data)
 
     def _empty(self, state: Any, batch: Batch) -> StepReport:
         """Room for what each step reports."""

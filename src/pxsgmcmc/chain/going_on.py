@@ -3,6 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import msgspec
+import numpy as np
+
+from pxsgmcmc.chain.together import Together, Wishes, share
 from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.store import Run as StoredRun
 
@@ -18,6 +22,7 @@ _DECIDES = {
     "start_sha256": "starting position",
     "executor": "executor",
     "devices": "number of devices",
+    "processes": "number of processes",
 }
 
 
@@ -66,6 +71,27 @@ def check_same(record: StoredRun, now: dict[str, Any], *, accept: bool = False) 
         what = "draws" if any(c.what == "pxsgmcmc" for c in rounding) else "last bits"
         notes.append(f"The run began with {began}, this is {today}: the {what} may differ.")
     return notes
+
+
+def check_same_everywhere(together: Together, mine: dict[str, Any]) -> None:
+    """Refuse processes that were given something else than the first of them.
+
+    Args:
+      together: the processes.
+      mine: the origin of a run as this one would write it.
+    """
+    first = share(mine)
+    mine = msgspec.msgpack.decode(msgspec.msgpack.encode(mine))
+    changes = [
+        *_deciding_changes(first, mine, other_versions=False),
+        *_rounding_changes(first, mine),
+    ]
+    differing = int(np.asarray(together.agree(Wishes(signal=len(changes))))[0])
+    if differing:
+        this = f"this one has {changes[0]}" if changes else "see what another one says"
+        raise UserError(
+            f"All processes must be given the same and run on machines of one kind: {this}."
+        )
 
 
 def draws_wanted(record: StoredRun, now: int) -> int:

@@ -4,8 +4,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from pxsgmcmc.chain.together import Together
 from pxsgmcmc.devices import mesh_of, split_over
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.posterior import PosteriorPotential
@@ -32,7 +34,17 @@ class Layout(NamedTuple):
         """The arrays on all devices; as they are for one, or where they are there already."""
         if self.mesh is None:
             return tree
-        return jax.device_put(tree, NamedSharding(self.mesh, PartitionSpec()))
+        whole = NamedSharding(self.mesh, PartitionSpec())
+        if self.together is None:
+            return jax.device_put(tree, whole)
+        return jax.tree.map(lambda x: _on_all(x, whole), tree)
+
+    @property
+    def together(self) -> Together | None:
+        """The processes whose devices these are; None if it is this one alone."""
+        if self.mesh is None or jax.process_count() == 1:
+            return None
+        return Together(self.mesh)
 
     def split(self, sampler: Sampler) -> Sampler:
         """The same sampler, whose steps split their batches."""
@@ -52,8 +64,20 @@ class Layout(NamedTuple):
         return sampler._replace(step=step)
 
 
+def _on_all(x: Any, whole: NamedSharding) -> Any:
+    """An array that this process has, as one that all processes have: each brings its own."""
+    if isinstance(x, jax.Array):
+        if x.sharding.is_equivalent_to(whole, x.ndim):
+            return x
+        if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+            words = _on_all(np.asarray(jax.random.key_data(x)), whole)
+            return jax.random.wrap_key_data(words, impl=jax.random.key_impl(x))
+    host = np.asarray(x)
+    return jax.make_array_from_callback(host.shape, whole, lambda index: host[index])
+
+
 def layout_of(devices: int, batch_size: int, position: Tree = None) -> Layout:
-    """The layout on so many devices of this process, or on the one where a position is."""
+    """The layout on so many devices, or on the one where a position is."""
     mesh = mesh_of(devices, batch_size)
     if mesh is not None:
         return Layout(mesh, mesh.devices.flat[0].platform)

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -15,16 +15,19 @@ from pxsgmcmc.chain.data_placement import data_size
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.executors import Advance, Executor, faster_executor
 from pxsgmcmc.chain.fingerprint import traced_fingerprint, tree_fingerprint
-from pxsgmcmc.chain.going_on import check_same, draws_wanted
+from pxsgmcmc.chain.going_on import check_same, check_same_everywhere, draws_wanted
 from pxsgmcmc.chain.layout import Layout
 from pxsgmcmc.chain.record import MemoryRecord
 from pxsgmcmc.chain.runner import Runner
 from pxsgmcmc.chain.sampling import Sampling
+from pxsgmcmc.chain.shared_record import FollowingRecord, SharedRecord
+from pxsgmcmc.chain.together import is_first
 from pxsgmcmc.chain.under_way import Chain, Pace, Record
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.posterior import PosteriorPotential
 from pxsgmcmc.progress import Progress
 from pxsgmcmc.rng import Streams, streams
+from pxsgmcmc.store import Run as StoredRun
 from pxsgmcmc.store import create_run, open_run
 from pxsgmcmc.store.layout import MANIFEST, chain_folder
 from pxsgmcmc.tree import size
@@ -107,6 +110,7 @@ class Prepared:
                 **facts,
                 "batch_size": sampling.batch_size,
                 "devices": self.layout.devices,
+                "processes": 1 if self.layout.together is None else jax.process_count(),
                 "step_sha256": self.step_sha256,
                 "start_sha256": tree_fingerprint(self.positions[place]),
                 **sampling.facts,
@@ -119,9 +123,20 @@ class Prepared:
         """Where one chain keeps its draws: made, or opened to go on."""
         sampling, origin = self.sampling, self.origin(place)
         text = sampling.settings_text(place)
+        together = self.layout.together
+        if together is not None:
+            check_same_everywhere(together, origin)
         if out is None:
             return MemoryRecord(text, origin)
-        folder = Path(out)
+        if together is not None and not is_first():
+            return FollowingRecord(text, origin)
+        record = self._stored(place, Path(out), resume, origin, progress)
+        return record if together is None else cast(Record, SharedRecord(record))
+
+    def _stored(
+        self, place: int, folder: Path, resume: bool, origin: dict[str, Any], progress: Progress
+    ) -> StoredRun:
+        sampling, text = self.sampling, self.sampling.settings_text(place)
         if len(sampling.chains) > 1:
             folder = chain_folder(folder, sampling.chains[place])
         if not (resume and (folder / MANIFEST).exists()):
@@ -164,6 +179,7 @@ class Prepared:
             sampling.collection,
             Pace(execution.chunk_seconds, execution.checkpoint_seconds, retries),
             progress,
+            self.layout.together,
         )
 
     def _advance(self, factor: float, keys: list[Streams]) -> Advance:

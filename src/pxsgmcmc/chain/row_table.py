@@ -3,7 +3,6 @@
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from pxsgmcmc.chain.layout import Layout
@@ -42,7 +41,7 @@ class RowTable:
         sent = np.zeros((*chains, room, batch), np.int32)
         sent[..., :steps, :] = rows
         if self._table is None:
-            self._table = self._layout.place(jnp.zeros(self._shape, jnp.int32))
+            self._table = self._layout.place(np.zeros(self._shape, np.int32))
         self._table = _written(self._table, self._layout.place(sent))
         return self._table
 

@@ -13,17 +13,16 @@ from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import check_first_energy, norms
 from pxsgmcmc.chain.executors import Advance
 from pxsgmcmc.chain.graceful_stop import GracefulStop
-from pxsgmcmc.chain.log_line import in_words
 from pxsgmcmc.chain.saved_memory import check_place, read_memory
 from pxsgmcmc.chain.since import Averages
+from pxsgmcmc.chain.telling import Telling
+from pxsgmcmc.chain.together import Together, Wishes, fingerprint_of
 from pxsgmcmc.chain.under_way import Chain, Chunk, Pace, next_steps
 from pxsgmcmc.errors import Diverged
 from pxsgmcmc.expansion.position import collapse
 from pxsgmcmc.memory import give_back_freed_memory
 from pxsgmcmc.progress import Progress
 from pxsgmcmc.tree import from_arrays, to_arrays
-
-SHARE_OF_A_LINE = 0.01  # of all steps, after which the log gets a line however fast the chain is
 
 
 @jax.jit
@@ -54,6 +53,7 @@ class Runner:
       collection: which steps are kept.
       pace: how often to look.
       progress: who is told.
+      together: the processes that run the chains as one; None for this process alone.
     """
 
     def __init__(
@@ -64,9 +64,11 @@ class Runner:
         collection: Collection,
         pace: Pace,
         progress: Progress,
+        together: Together | None = None,
     ):
         self.advance_with, self.collection = advance_with, collection
         self.chains, self.pace, self.progress = chains, pace, progress
+        self.together = together
         self.several = len(chains) > 1
         self.state = _copy(state)  # the first chunk donates it
         self.retried: list[dict[str, Any]] = []  # where the chain diverged and was set back
@@ -74,8 +76,9 @@ class Runner:
         self._params = _params_of_several if self.several else _params
         self._norms = _norms_of_several if self.several else norms
         self._chunk_steps, self._speed, self._compiled = 1, 0.0, False
-        self._told = self._saved = self._looked = time.monotonic()
-        self._told_step = 0
+        self._saved = self._looked = time.monotonic()
+        self._telling = Telling(collection, pace.chunk_seconds, progress)
+        self._agreed, self._seen = Wishes(steps=self._chunk_steps), 0
 
     @property
     def scale(self) -> float:
@@ -109,13 +112,13 @@ class Runner:
         advance = self.advance_with(self.scale)
         with GracefulStop() as stop:
             ahead: Chunk | None = None
-            while ahead is not None or (self._to_launch and stop.signal is None):
+            while ahead is not None or (self._to_launch and not self._agreed.signal):
                 try:
-                    ahead = self._chunk(advance, ahead, stop.signal is None)
+                    ahead = self._chunk(advance, ahead, stop.signal or 0)
                 except Diverged as error:
                     self._retry(error)
                     advance, ahead = self.advance_with(self.scale), None
-            self.stopped_by = stop.signal if self.unfinished else None
+            self.stopped_by = self._agreed.signal if self.unfinished else None
             self.save()
             for chain in self.chains:
                 chain.record.update("done" if self._is_done(chain) else "interrupted")
@@ -155,16 +158,28 @@ class Runner:
         """Whether there are steps that the device was not given yet."""
         return any(chain.draws_launched < self.collection.draws for chain in self.chains)
 
-    def _chunk(self, advance: Advance, ahead: Chunk | None, go_on: bool) -> Chunk | None:
+    def _chunk(self, advance: Advance, ahead: Chunk | None, signal: int) -> Chunk | None:
         """Launch the next chunk, if there is one, and look at the last; returns what runs now."""
-        launched = self._launch(advance) if go_on and self._to_launch else None
+        wishes = self._wishes(signal)
+        if self.together is None:
+            self._agreed = wishes
+        go_on = self._to_launch and not self._agreed.signal
+        launched = self._launch(advance, wishes) if go_on else None
         if ahead is not None:
             self._finish(ahead)
         return launched
 
-    def _launch(self, advance: Advance) -> Chunk:
+    def _wishes(self, signal: int) -> Wishes:
+        """What this process would do next."""
+        now = time.monotonic()
+        save = now - self._saved >= self.pace.checkpoint_seconds
+        if save:
+            self._saved = now
+        return Wishes(signal, self._chunk_steps, int(save), self._seen)
+
+    def _launch(self, advance: Advance, wishes: Wishes) -> Chunk:
         """Give the device steps towards the next draw."""
-        most = min(self._chunk_steps, advance.most)
+        most = min(self._agreed.steps, advance.most)
         first, count, moving = next_steps(self.chains, self.collection, most)
         active = np.isin(range(len(self.chains)), moving)
         rows = [chain.batches.rows(first, count) for chain in self.chains]
@@ -172,13 +187,13 @@ class Runner:
         self.state, sums = advance(
             self.state, first, np.stack(rows) if self.several else rows[0], active
         )
-        looked_at = sums, self._norms(self.state)
+        # What was wished is agreed on when the chunk has been looked at, on all processes alike.
+        agreed = None if self.together is None else self.together.agree(wishes)
+        looked_at = sums, self._norms(self.state), agreed
         after = {place: self.chains[place].draws_launched + 1 for place in moving}
         draws = [p for p in moving if first + count == self.collection.step_of(after[p])]
         params = self._params(self.state.position) if draws else None
-        copied = None
-        if began - self._saved >= self.pace.checkpoint_seconds:
-            copied, self._saved = _copy(self.state), began
+        copied = _copy(self.state) if self._agreed.save else None
         for place in moving:
             self.chains[place].launched = first + count
             self.chains[place].draws_launched += place in draws
@@ -188,7 +203,9 @@ class Runner:
         """Look at what a chunk found, keep what is due; the device has the next one by now."""
         for chain in self.chains:
             chain.batches.shuffle_ahead(chain.launched, self._chunk_steps)
-        sums, seen = jax.device_get(chunk.looked_at)
+        sums, seen, agreed = jax.device_get(chunk.looked_at)
+        if agreed is not None:
+            self._agreed, self._seen = Wishes.of(agreed), fingerprint_of(sums, seen)
         if not self._compiled:
             give_back_freed_memory()  # what compiling left behind
         now = time.monotonic()
@@ -199,7 +216,7 @@ class Runner:
             self._look(place, chunk.first, chunk.count, *one)
         for place in chunk.moving:
             self._keep_draw(place, chunk.params)
-        self._tell(chunk.moving)
+        self._telling.tell(self.chains, chunk.moving, self._speed, done=not self.unfinished)
         # After the draws: a state between a step and its draw would have lost the energy.
         if chunk.state is not None:
             self.save(chunk.state)
@@ -239,39 +256,13 @@ class Runner:
         chain.drawn += 1
         chain.since_draw = Averages()
 
-    def _tell(self, moving: Sequence[int]) -> None:
-        """Log and show how it goes; a line covers all since the last, draws cut chunks short."""
-        now, total = time.monotonic(), self.collection.total_steps
-        step = max(self.chains[place].step for place in moving)
-        due = self._speed and now - self._told > 0.5 * self.pace.chunk_seconds
-        due = due or step - self._told_step >= total * SHARE_OF_A_LINE
-        if not (due or not self.unfinished):
-            return
-        self._told, self._told_step, line = now, step, {}
-        for place in reversed(moving):
-            chain = self.chains[place]
-            line = {
-                "step": chain.step,
-                "total_steps": total,
-                "draws": chain.drawn,
-                "all_draws": self.collection.draws,
-                "steps_per_second": self._speed,
-                **chain.since_log.log_facts(),
-                "time": time.time(),
-            }
-            chain.record.append_log(line)
-            chain.since_log = Averages()
-        several = f" of {len(self.chains)} chains" if self.several else ""
-        left = (total - line["step"]) / max(self._speed, 1e-9)
-        self.progress.tell(line["step"] / total, in_words(line) + several, left)
-
     def _set_pace(self, count: int, seconds: float) -> None:
-        """Aim at chunks of the wished length; the first call also compiles, so it says nothing."""
+        """Aim at half the wished time a chunk; the first call also compiles, so it says nothing."""
         if not self._compiled:
             self._chunk_steps, self._compiled = 4, True
             return
         self._speed = count / max(seconds, 1e-9)
-        wished = max(1, round(self._speed * self.pace.chunk_seconds))
+        wished = max(1, round(self._speed * self.pace.chunk_seconds / 2))  # there are two of them
         self._chunk_steps = min(wished, 8 * self._chunk_steps)
 
     def _retry(self, error: Diverged) -> None:

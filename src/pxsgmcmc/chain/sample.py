@@ -14,6 +14,7 @@ from pxsgmcmc.chain.collection import collection_of
 from pxsgmcmc.chain.execution import Execution
 from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.chain.start import run_sampling
+from pxsgmcmc.chain.together import is_first
 from pxsgmcmc.errors import ChainWarning, Interrupted, UserError, check_count, one_line
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Show, progress_for
@@ -133,6 +134,8 @@ def finish(
       resume: go on with the run in `out` if there is one.
       progress: show it.
     """
+    if not is_first():
+        progress = False  # the first process tells
     shown = progress_for("sampling", progress)
     try:
         run = run_sampling(sampling, out, resume=resume, progress=shown)

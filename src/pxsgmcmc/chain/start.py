@@ -13,6 +13,7 @@ from pxsgmcmc.chain.layout import Layout, layout_of
 from pxsgmcmc.chain.precision import matmul_precision, repeatability_note
 from pxsgmcmc.chain.prepared import Prepared
 from pxsgmcmc.chain.sampling import Sampling
+from pxsgmcmc.chain.together import is_first
 from pxsgmcmc.chain.under_way import Record
 from pxsgmcmc.errors import ChainWarning
 from pxsgmcmc.expansion.position import collapse
@@ -57,7 +58,7 @@ def _run(
     potential = getattr(prepared.sampler.facts, "potential", None)
     for warning in factor_warnings(potential, positions[0]):
         warnings.warn(warning, ChainWarning, stacklevel=4)
-    if out is not None and len(positions) > 1:
+    if out is not None and len(positions) > 1 and (layout.together is None or is_first()):
         create_chains(out, len(positions))
     groups = [list(range(len(positions)))]
     if prepared.executor == "loop" or prepared.layout.devices > 1:

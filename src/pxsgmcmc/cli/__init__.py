@@ -74,7 +74,10 @@ HELP = {"-h", "--help"}
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; returns the exit code. 0 done, 2 input, 3 diverged, 4 damaged, 5 locked."""
+    """Run one command; returns the exit code. 0 done, 2 input, 3 diverged, 4 damaged, 5 locked.
+
+    6 is said by a process whose companions are gone.
+    """
     arguments = sys.argv[1:] if argv is None else argv
     return guarded(lambda: _dispatch(arguments))
 

@@ -13,6 +13,7 @@ from typing import Annotated
 import tyro
 from msgspec.structs import replace
 
+from pxsgmcmc.cli.companions import companions
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.cli.surroundings import check_devices, check_single_precision
@@ -32,6 +33,8 @@ def run(
     out: Annotated[str | None, tyro.conf.arg(metavar="DIR")] = None,
     resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     accept_changes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    coordinator: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None,
+    process_id: int | None = None,
     settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
 ) -> int:
     """Run a configuration: sample, keep draws, survive.
@@ -50,29 +53,41 @@ def run(
       resume: go on with the run in it, if there is one.
       accept_changes: with --resume, go on although what decides the draws (data, settings, JAX's
         random numbers) is not as the run began; that is written into its manifest.
+      coordinator: where the first of `chain.processes` listens; the same for all of them. Left out
+        where the cluster knows it, as SLURM does.
+      process_id: which of these processes this is, from 0.
       settings: flags over the configuration.
     """
     if accept_changes and not resume:
         raise UserError("`--accept-changes` needs a run to go on with: give --resume too.")
     chosen = load_config(config, settings)
     folder = Path(out) if out is not None else Path("runs") / Path(config).stem
+    with companions(chosen, coordinator, process_id) as first:
+        if first:
+            _check_place(chosen, folder, resume)
+        if chosen.chains > 1:
+            return _run_chains(chosen, folder, resume=resume, accept_changes=accept_changes)
+        return _run_one(chosen, folder, resume=resume, accept_changes=accept_changes, prints=first)
+
+
+def _check_place(config: Config, folder: Path, resume: bool) -> None:
+    """Before long work, not after."""
     if (folder / MANIFEST).exists() and not resume:
         raise UserError(
             f"`{folder}` already holds a run: go on with it (`--resume`), or choose another "
             "directory with --out."
         )
     check_folder_target(str(folder), "--out", may_exist=True)
-    if chosen.chains == 1 and folder.is_dir() and not (folder / MANIFEST).exists():
-        check_free(folder)  # before long work, not after
-    if chosen.chains > 1:
-        return _run_chains(chosen, folder, resume=resume, accept_changes=accept_changes)
-    return _run_one(chosen, folder, resume=resume, accept_changes=accept_changes)
+    if config.chains == 1 and folder.is_dir() and not (folder / MANIFEST).exists():
+        check_free(folder)
 
 
 def resume(
     directory: Annotated[str, tyro.conf.arg(metavar="DIR")],
     draws: int | None = None,
     accept_changes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    coordinator: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None,
+    process_id: int | None = None,
 ) -> int:
     """Go on with a run that was stopped, killed or lost its machine; or make it longer.
 
@@ -86,6 +101,8 @@ def resume(
       draws: how many draws each chain is to have in the end; a run that is done goes on to them.
       accept_changes: go on although what decides the draws (data, JAX's random numbers) is not as
         the run began; that is written into its manifest.
+      coordinator: as for `pxsgmcmc run`, for a chain of several processes.
+      process_id: likewise.
     """
     from pxsgmcmc.jobs.chains import with_asked_draws
     from pxsgmcmc.store import open_run
@@ -110,7 +127,15 @@ def resume(
         print(f"{folder} is done, with {len(stored.draws)} draws")
         return 0
     chain = stored.manifest["origin"].get("chain", 0)
-    return _run_one(config, folder, chain=chain, resume=True, accept_changes=accept_changes)
+    with companions(config, coordinator, process_id) as first:
+        return _run_one(
+            config,
+            folder,
+            chain=chain,
+            resume=True,
+            accept_changes=accept_changes,
+            prints=first,
+        )
 
 
 def _run_one(
@@ -120,6 +145,7 @@ def _run_one(
     chain: int = 0,
     resume: bool = False,
     accept_changes: bool = False,
+    prints: bool = True,
 ) -> int:
     """Run one chain in this process and say how it ended; returns the exit code."""
     if "jax" not in sys.modules:  # it reads this when it starts
@@ -132,6 +158,8 @@ def _run_one(
         check_devices()
         check_single_precision()
         made = run_config(config, folder, chain=chain, resume=resume, accept_changes=accept_changes)
+    if not prints:  # the first of several processes says it
+        return 0 if made.stopped_by is None else 128 + made.stopped_by
     if made.stopped_by is not None:
         print(f"Stopped with {len(made)} of {config.chain.draws} draws kept; {go_on}")
         return 128 + made.stopped_by

@@ -17,6 +17,7 @@ INCIDENTAL = (
     "chain.checkpoint_seconds",
     "chain.keep_data",
     "chain.devices",
+    "chain.processes",
     "chain.matmul_precision",
 )
 

@@ -4,16 +4,19 @@ import dataclasses
 import hashlib
 from pathlib import Path
 
+import jax
 import msgspec
 from msgspec.structs import replace
 
 from pxsgmcmc.chain.start import run_sampling
+from pxsgmcmc.chain.together import is_first, share
 from pxsgmcmc.config.build import build, sampling_of
 from pxsgmcmc.config.incidental import deciding
 from pxsgmcmc.config.measured import taken_over, with_measured
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.config.together import automatic_settings
 from pxsgmcmc.config.toml import parse_config, write_config
+from pxsgmcmc.errors import UserError
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Progress, Show, progress_for
 from pxsgmcmc.run import Run
@@ -47,12 +50,18 @@ def run_config(
       problem: in place of the one that the configuration names.
       progress: show it; or who is told.
     """
+    if jax.process_count() != config.chain.processes:
+        raise UserError(
+            f"`chain.processes` must be the number of processes that run together, "
+            f"{jax.process_count()} here, got {config.chain.processes}."
+        )
     begun = resume and (Path(out) / MANIFEST).exists() and open_run(out).manifest["resumable"]
+    begun = share(begun)  # the first process may make it before another one looks
     if begun and automatic_settings(config):
         config = taken_over(config, parse_config(open_run(out).config, name=f"{out}/{CONFIG}"))
     asked = config.chain if draws is None else replace(config.chain, draws=draws)
     asked_for = replace(config, chain=asked)
-    shown = progress_for(Path(out).name, progress)
+    shown = progress_for(Path(out).name, progress if is_first() else False)
     try:
         built = with_measured(build(asked_for, begun=begun, blind=blind, problem=problem))
         if built.config.measured != config.measured and built.config.measured is not None:

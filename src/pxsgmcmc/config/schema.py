@@ -115,12 +115,13 @@ class Chain(Section):
       start: "random"; "map" for a warm start of each chain, see `pxsgmcmc.warm_start`; a run
         directory (its last draw), RUN:NUMBER, or a safetensors file.
       executor: how steps are run: "loop" or "scan"; the faster one if "auto".
-      chunk_seconds: seconds that the device works between looks at it.
+      chunk_seconds: seconds of work that the device is given ahead; it is looked at twice in them.
       checkpoint_seconds: seconds between saved states; after a crash at most this is repeated.
       on_divergence: "stop", or "retry" from the last saved state with half the step size.
       retries: how often.
       keep_data: on the "device", or on the "host" when they do not fit there.
       devices: that one chain uses, its batches split among them.
+      processes: that run it together, each with as many of the devices; see `pxsgmcmc run -h`.
       matmul_precision: of matrix products and convolutions on an accelerator; "auto" is float32,
         unless JAX was told otherwise.
     """
@@ -139,6 +140,7 @@ class Chain(Section):
     retries: Count = 3
     keep_data: Literal["auto", "device", "host"] = "auto"
     devices: Positive = 1
+    processes: Positive = 1
     matmul_precision: Literal["auto", "float32", "tensorfloat32", "bfloat16"] = "auto"
 
 

@@ -17,6 +17,16 @@ def check_together(config: Config) -> Config:
         )
     _check_period(config)
     _check_automatic(config)
+    if chain.devices % chain.processes:
+        raise UserError(
+            f"`chain.devices` must be a multiple of `chain.processes` = {chain.processes}, so that "
+            f"each has as many, got {chain.devices}."
+        )
+    if chain.processes > 1 and config.chains > 1:
+        raise UserError(
+            f"`chains` must be 1 for a chain of several `chain.processes`, got {config.chains}: "
+            "start each as a run of its own."
+        )
     if not (expansion.out or expansion.into):
         for setting, asked in (("rank", expansion.rank is not None), ("frozen", expansion.frozen)):
             if asked:
