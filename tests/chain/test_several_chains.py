@@ -40,7 +40,7 @@ def test_chains_one_after_the_other_share_what_is_compiled(monkeypatch):
 
 def test_side_by_side_each_is_the_chain_run_alone_up_to_rounding():
     """So are chains of a run of fewer: a chain's randomness is that of its number."""
-    several, pair, alone = (run(chains=count, executor="scan") for count in (CHAINS, 2, 1))
+    several, pair, alone = run(chains=CHAINS, executor="vmap"), run(chains=2), run()
     for ours, theirs in ((several.chain(0), alone), (several.chain(1), pair.chain(1))):
         for p, q in zip(ours, theirs, strict=True):
             for x, y in zip(jax.tree.leaves(p), jax.tree.leaves(q), strict=True):
@@ -55,7 +55,7 @@ def test_side_by_side_as_many_chains_give_the_same_bits_again_for_any_chunks():
     assert np.array_equal(several.energies, again.energies) and several.energies.shape == (3, 3)
 
 
-@pytest.mark.parametrize("executor", ["scan", "loop"])
+@pytest.mark.parametrize("executor", ["vmap", "scan", "loop"])
 def test_chains_that_are_extended_equal_chains_asked_for_all_at_once(executor, tmp_path):
     kind = {"chains": CHAINS, "executor": executor}
     run(**kind, out=tmp_path / "run", draws=2)
@@ -67,6 +67,16 @@ def test_chains_that_are_extended_equal_chains_asked_for_all_at_once(executor, t
     opened = px.open(tmp_path / "run", position=problems.POSITION)
     assert opened.chains == CHAINS and len(opened) == 4 * CHAINS
     assert all(map(same, chain_by_chain(opened), chain_by_chain(whole)))
+
+
+def test_the_number_of_chains_side_by_side_is_part_of_what_they_are(tmp_path):
+    run(chains=CHAINS, out=tmp_path / "run", draws=1)
+    origin = open_run(tmp_path / "run/chain-0001").manifest["origin"]
+    assert (origin["executor"], origin["side_by_side"]) == ("vmap", CHAINS)
+    with pytest.raises(UserError, match=r"another executor .vmap; now scan"):
+        run(chains=CHAINS, out=tmp_path / "run", resume=True, executor="scan")
+    with pytest.raises(UserError, match="can be 'vmap' for several `chains` on one of `devices`"):
+        run(executor="vmap")
 
 
 def test_draws_of_several_chains_come_in_turns():

@@ -13,7 +13,8 @@ class Execution(NamedTuple):
     """How steps are run and how often the chain is looked at; none of it changes the law of a draw.
 
     Attributes:
-      executor: "loop" (a step a call), "scan" (a loop on the device), or "auto" for the faster one.
+      executor: "loop" (a step a call), "scan" (a loop on the device), "vmap" (the same for several
+        chains side by side, whose last bits depend on their number), or "auto" for the fastest.
       chunk_seconds: seconds of work that the device is given ahead, in two chunks: the host looks
         at one while the device does the other. A signal stops the chain after them.
       checkpoint_seconds: seconds between saved states; after a crash at most this much work is
@@ -51,7 +52,7 @@ class Execution(NamedTuple):
         check_number("checkpoint_seconds", self.checkpoint_seconds, at_least=0.0)
         check_callbacks(self.callbacks)
         choices = {
-            "executor": ("auto", "loop", "scan"),
+            "executor": ("auto", "loop", "scan", "vmap"),
             "on_divergence": ("stop", "retry"),
             "keep_data": ("auto", "device", "host"),
             "on_signal": ("raise", "return"),

@@ -4,8 +4,8 @@ XLA on CPU runs a convolution inside a device loop 4 to 8 times slower than outs
 with convolutions take the Python loop there; everything else takes the device loop. Results are the
 same bit for bit for any chunk size within one executor, not across the two.
 
-Several chains run side by side in the device loop, each with its own randomness. Their last bits
-depend on how many there are: XLA lays out products of several chains in another way.
+Under "vmap", several chains run side by side in the device loop, each with its own randomness.
+Their last bits depend on how many there are: XLA lays out their products in another way.
 """
 
 import copy
@@ -24,7 +24,7 @@ from pxsgmcmc.problem import primitives
 from pxsgmcmc.rng import Streams
 from pxsgmcmc.types import Array, Batch, Key, Sampler
 
-Executor = Literal["loop", "scan"]
+Executor = Literal["loop", "scan", "vmap"]
 TransformBatch = Callable[[Key, Batch], Batch]  # (key, batch as stored) -> as the sampler sees it
 MOST_STEPS = 8192  # that one call can be asked for
 
@@ -88,7 +88,7 @@ class Advance:
       data: a pytree of arrays with one leading axis; on the device, or NumPy arrays (perhaps
         memory-mapped) that stay on the host and are gathered batch by batch.
       keys: the streams of the chain; for several chains, one list of them.
-      executor: "loop" or "scan".
+      executor: "loop" or "scan"; "vmap" for several chains.
       transform_batch: applied to each batch on the device, with a key that depends on the step.
       batch_size: rows a step sees.
       schedule_offset: steps by which the sampler's schedule is ahead of the chain.

@@ -21,6 +21,7 @@ _DECIDES = {
     "sampler": "sampler settings",
     "start_sha256": "starting position",
     "executor": "executor",
+    "side_by_side": "number of chains side by side",
     "devices": "number of devices",
     "processes": "number of processes",
 }

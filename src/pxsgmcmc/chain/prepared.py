@@ -66,20 +66,27 @@ class Prepared:
         batch = jax.eval_shape(self._example_batch)
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), self.state)
         traced = jax.make_jaxpr(self.sampler.step)(jax.random.key(0), shapes, batch)
-        self.executor: Executor = self._choose(traced, on_host)
+        self.faster = "loop" if on_host else faster_executor(traced, self.layout.platform)
+        self.executor: Executor = self._choose(on_host)
         self.step_sha256 = traced_fingerprint(traced)
         if self.transform is not None:
             raw = jax.eval_shape(self._raw_batch)
             augmenting = jax.make_jaxpr(self.transform)(self.keys[0].augment, raw)
             self.step_sha256 += traced_fingerprint(augmenting)
 
-    def _choose(self, traced: Any, on_host: bool) -> Executor:
-        wanted = self.sampling.execution.executor
-        if wanted == "scan" and on_host:
-            raise UserError("`executor` must be 'loop' for data kept on the host, got 'scan'.")
+    def _choose(self, on_host: bool) -> Executor:
+        wanted, several = self.sampling.execution.executor, len(self.positions) > 1
+        if wanted in ("scan", "vmap") and on_host:
+            raise UserError(f"`executor` must be 'loop' for data kept on the host, got {wanted!r}.")
+        if wanted == "vmap" and not (several and self.layout.devices == 1):
+            raise UserError(
+                f"`executor` can be 'vmap' for several `chains` on one of `devices`, got "
+                f"{len(self.positions)} on {self.layout.devices}."
+            )
         if wanted != "auto":
             return wanted
-        return "loop" if on_host else faster_executor(traced, self.layout.platform)
+        side_by_side = several and self.faster == "scan" and self.layout.devices == 1
+        return "vmap" if side_by_side else self.faster
 
     def _raw_batch(self) -> Batch:
         size = self.sampling.batch_size
@@ -111,6 +118,7 @@ class Prepared:
                 "batch_size": sampling.batch_size,
                 "devices": self.layout.devices,
                 "processes": 1 if self.layout.together is None else jax.process_count(),
+                "side_by_side": len(self.positions) if self.executor == "vmap" else 1,
                 "step_sha256": self.step_sha256,
                 "start_sha256": tree_fingerprint(self.positions[place]),
                 **sampling.facts,

@@ -40,10 +40,11 @@ class RowTable:
         room = min(room, self._shape[-2])
         sent = np.zeros((*chains, room, batch), np.int32)
         sent[..., :steps, :] = rows
-        if self._table is None:
-            self._table = self._layout.place(np.zeros(self._shape, np.int32))
-        self._table = _written(self._table, self._layout.place(sent))
-        return self._table
+        table = self._table
+        if table is None:
+            table = self._layout.place(np.zeros(self._shape, np.int32))
+        self._table = table = _written(table, self._layout.place(sent))
+        return table
 
 
 @partial(jax.jit, donate_argnums=0)

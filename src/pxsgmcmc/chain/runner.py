@@ -209,11 +209,11 @@ class Runner:
         if not self._compiled:
             give_back_freed_memory()  # what compiling left behind
         now = time.monotonic()
-        self._set_pace(chunk.count, now - max(chunk.began, self._looked))
+        self._set_pace(chunk.steps, now - max(chunk.began, self._looked))
         self._looked = now
         for place in chunk.moving:
             one = self._of(place, sums), self._of(place, seen)
-            self._look(place, chunk.first, chunk.count, *one)
+            self._look(place, chunk.first, chunk.steps, *one)
         for place in chunk.moving:
             self._keep_draw(place, chunk.params)
         self._telling.tell(self.chains, chunk.moving, self._speed, done=not self.unfinished)

@@ -59,9 +59,14 @@ def _run(
     for warning in factor_warnings(potential, positions[0]):
         warnings.warn(warning, ChainWarning, stacklevel=4)
     if out is not None and len(positions) > 1 and (layout.together is None or is_first()):
-        create_chains(out, len(positions))
+        create_chains(out, len(positions), sampling.config)
+    if prepared.executor == "vmap" and prepared.faster == "loop":
+        progress.say(
+            "Convolutions on a CPU take several times as long side by side as one after the other: "
+            "leave `executor` out."
+        )
     groups = [list(range(len(positions)))]
-    if prepared.executor == "loop" or prepared.layout.devices > 1:
+    if prepared.executor != "vmap":
         groups = [[place] for place in groups[0]]
         if len(groups) > 1:
             progress.say(f"{len(groups)} chains, one after the other")

@@ -42,13 +42,13 @@ class Wishes(NamedTuple):
         Raises:
           UserError: if processes have seen different numbers.
         """
-        *wishes, seen, opposite = map(int, agreed)
+        signal, steps, save, seen, opposite = map(int, agreed)
         if seen != -opposite:
             raise UserError(
                 "The processes no longer hold the same state: `processes` must run on processors "
                 "and versions of one kind; go on from the last saved state."
             )
-        return Wishes(*wishes, seen)
+        return Wishes(signal, steps, save, seen)
 
 
 def fingerprint_of(*numbers: Any) -> int:

@@ -41,7 +41,7 @@ class Chunk(NamedTuple):
     """Steps that the device was given, and what it will have found after them."""
 
     first: int
-    count: int
+    steps: int
     moving: list[int]  # places of the chains that take these steps
     began: float
     looked_at: Any  # sums and norms

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from msgspec.structs import replace
@@ -20,8 +20,12 @@ from pxsgmcmc.cli.surroundings import check_devices, check_single_precision
 from pxsgmcmc.config import Config, parse_config, started_from_python
 from pxsgmcmc.errors import UserError, check_count
 from pxsgmcmc.results import Verdict
+from pxsgmcmc.store.chains import CHAINS
 from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folders
 from pxsgmcmc.store.opening import check_free
+
+if TYPE_CHECKING:
+    from pxsgmcmc.run import Run
 
 BEFORE = "Interrupted before the run began\n"
 _STOPPED = 128 + signal.SIGTERM
@@ -148,8 +152,7 @@ def _run_one(
     prints: bool = True,
 ) -> int:
     """Run one chain in this process and say how it ended; returns the exit code."""
-    if "jax" not in sys.modules:  # it reads this when it starts
-        os.environ["PJRT_NPROC"] = str(config.threads)
+    _set_threads(config)
     go_on = f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}"
     begun = f"Interrupted; {go_on}\n"
     with _ended_by_signals(lambda: begun if (folder / MANIFEST).exists() else BEFORE):
@@ -160,13 +163,7 @@ def _run_one(
         made = run_config(config, folder, chain=chain, resume=resume, accept_changes=accept_changes)
     if not prints:  # the first of several processes says it
         return 0 if made.stopped_by is None else 128 + made.stopped_by
-    if made.stopped_by is not None:
-        print(f"Stopped with {len(made)} of {config.chain.draws} draws kept; {go_on}")
-        return 128 + made.stopped_by
-    print(f"{made.summary}; {made.verdict.headline}")
-    for warning in made.verdict.warnings:
-        print(f"  {warning}")
-    return 0
+    return _say_how_it_ended(made, config.chain.draws, go_on)
 
 
 @contextmanager
@@ -200,7 +197,9 @@ def _ended_by_signals(message: Callable[[], str]) -> Iterator[None]:
 
 
 def _run_chains(config: Config, folder: Path, *, resume: bool, accept_changes: bool = False) -> int:
-    """Run several chains, each in a process of its own, and say how they ended."""
+    """Run several chains, and say how they ended: a process each, or all of them in this one."""
+    if config.chain.executor == "vmap":
+        return _run_side_by_side(config, folder, resume, accept_changes)
     from pxsgmcmc.jobs import Ended, Job, Local
     from pxsgmcmc.jobs.chains import chain_jobs
     from pxsgmcmc.jobs.display import Display
@@ -230,6 +229,38 @@ def _run_chains(config: Config, folder: Path, *, resume: bool, accept_changes: b
     if code >= 128:
         print(f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}")
     return code
+
+
+def _run_side_by_side(config: Config, folder: Path, resume: bool, accept_changes: bool) -> int:
+    from pxsgmcmc.jobs.chains import begin_chains
+
+    _set_threads(config)
+    go_on = f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}"
+    begun = f"Interrupted; {go_on}\n"
+    with _ended_by_signals(lambda: begun if (folder / CHAINS).exists() else BEFORE):
+        from pxsgmcmc.config.run_config import run_side_by_side
+
+        check_devices()
+        check_single_precision()
+        config, text = begin_chains(config, folder, resume=resume)
+        made = run_side_by_side(config, folder, text, resume=resume, accept_changes=accept_changes)
+    return _say_how_it_ended(made, config.chain.draws * config.chains, go_on)
+
+
+def _set_threads(config: Config) -> None:
+    if "jax" not in sys.modules:  # it reads this when it starts
+        os.environ["PJRT_NPROC"] = str(config.threads)
+
+
+def _say_how_it_ended(made: "Run", draws: int, go_on: str) -> int:
+    """Of chains that ran in this process; returns the exit code."""
+    if made.stopped_by is not None:
+        print(f"Stopped with {len(made)} of {draws} draws kept; {go_on}")
+        return 128 + made.stopped_by
+    print(f"{made.summary}; {made.verdict.headline}")
+    for warning in made.verdict.warnings:
+        print(f"  {warning}")
+    return 0
 
 
 def _verdict_on(folder: Path) -> Verdict:

@@ -21,7 +21,7 @@ from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Progress, Show, progress_for
 from pxsgmcmc.run import Run
 from pxsgmcmc.store import open_run
-from pxsgmcmc.store.layout import CONFIG, MANIFEST
+from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folders
 
 
 def run_config(
@@ -71,6 +71,34 @@ def run_config(
         execution = sampling.execution._replace(accept_changes=accept_changes)
         sampling = dataclasses.replace(sampling, execution=execution)
         if begun:  # where it started is no longer read
+            sampling.facts["start_sha256"] = None
+        return run_sampling(sampling, out, resume=resume, progress=shown)
+    finally:
+        shown.close()
+
+
+def run_side_by_side(
+    config: Config, out: str | Path, text: str, *, resume: bool, accept_changes: bool = False
+) -> Run:
+    """Run all chains of a configuration in this process, as one program.
+
+    Args:
+      config: what to run, with nothing left to be measured.
+      out: folder of the chains.
+      text: of the configuration that it keeps.
+      resume: go on with the chains in it, if they have begun.
+      accept_changes: go on although what decides the draws is not as they began.
+    """
+    folders = chain_folders(Path(out))
+    begun = resume and bool(folders) and all((place / MANIFEST).exists() for place in folders)
+    shown = progress_for(Path(out).name, True)
+    try:
+        built = build(config, begun=begun)
+        numbers = tuple(range(config.chains))
+        sampling = sampling_of(built, numbers, text, settings_digest(config))
+        execution = sampling.execution._replace(accept_changes=accept_changes)
+        sampling = dataclasses.replace(sampling, execution=execution)
+        if begun:
             sampling.facts["start_sha256"] = None
         return run_sampling(sampling, out, resume=resume, progress=shown)
     finally:

@@ -114,7 +114,8 @@ class Chain(Section):
       thinning: steps between draws of one cycle.
       start: "random"; "map" for a warm start of each chain, see `pxsgmcmc.warm_start`; a run
         directory (its last draw), RUN:NUMBER, or a safetensors file.
-      executor: how steps are run: "loop" or "scan"; the faster one if "auto".
+      executor: how steps are run: "loop" or "scan"; the faster one if "auto"; "vmap" for several
+        chains side by side in one process, on an accelerator or of a network without convolutions.
       chunk_seconds: seconds of work that the device is given ahead; it is looked at twice in them.
       checkpoint_seconds: seconds between saved states; after a crash at most this is repeated.
       on_divergence: "stop", or "retry" from the last saved state with half the step size.
@@ -133,7 +134,7 @@ class Chain(Section):
     draws_per_cycle: Positive = 1
     thinning: Positive | None = None
     start: str = "random"
-    executor: Literal["auto", "loop", "scan"] = "auto"
+    executor: Literal["auto", "loop", "scan", "vmap"] = "auto"
     chunk_seconds: Above = 1.0
     checkpoint_seconds: AtLeast0 = 10.0
     on_divergence: Literal["stop", "retry"] = "stop"
@@ -207,7 +208,7 @@ class Config(Section):
         [likelihood].
       problem_folder: where its module is; the folder of the configuration if not given.
       seed: of everything random.
-      chains: independent chains, each a process of its own.
+      chains: independent chains, each a process of its own unless `chain.executor` is "vmap".
       threads: of XLA for each chain on a CPU; unless given, 2 for one chain, 1 each for several,
         which then do most together. The last bits of a draw depend on it, so it is not taken from
         the machine; more than two pay off for large networks on many cores.

@@ -68,7 +68,8 @@ def parse_config(
     except msgspec.ValidationError as error:
         raise UserError(one_sentence(str(error), tables)) from None
     if config.threads is None:
-        config = msgspec.structs.replace(config, threads=2 if config.chains == 1 else 1)
+        one_process = config.chains == 1 or config.chain.executor == "vmap"
+        config = msgspec.structs.replace(config, threads=2 if one_process else 1)
     return check_together(_with_folder(config, (folder or Path()).resolve()))
 
 

@@ -17,6 +17,34 @@ from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folder, chain_folders
 def chain_jobs(
     config: Config, folder: Path, *, resume: bool, accept_changes: bool = False
 ) -> list[Job]:
+    """The chains of a configuration, a job each; see `begin_chains`.
+
+    Args:
+      config: what to run.
+      folder: of all chains.
+      resume: go on with the chains in it, if there are any.
+      accept_changes: go on although data or surroundings are not as the chains began.
+    """
+    if config.chain.executor == "vmap":
+        raise UserError(
+            "`chain.executor` must not be 'vmap' where each chain is a job of its own: leave it "
+            "out, or start the chains by `pxsgmcmc run`."
+        )
+    config, text = begin_chains(config, folder, resume=resume)
+    return [
+        Job(
+            text,
+            str(chain_folder(folder, number)),
+            f"chain {number}",
+            chain=number,
+            draws=config.chain.draws,
+            accept_changes=accept_changes,
+        )
+        for number in range(config.chains)
+    ]
+
+
+def begin_chains(config: Config, folder: Path, *, resume: bool) -> tuple[Config, str]:
     """Make the folder of the chains, or see that the one there holds the same ones.
 
     Args:
@@ -24,7 +52,9 @@ def chain_jobs(
         with and for another [evaluate], which changes no draw.
       folder: of all chains.
       resume: go on with the chains in it, if there are any.
-      accept_changes: go on although data or surroundings are not as the chains began.
+
+    Returns:
+      What to run, measured where it said "auto", and the text of it that the folder keeps.
     """
     if os.path.lexists(folder / CHAINS):
         if not resume:
@@ -44,17 +74,7 @@ def chain_jobs(
         config = measure_config(config)  # once for all chains, before the first of them begins
         text = write_config(config)
     create_chains(folder, config.chains, text)
-    return [
-        Job(
-            text,
-            str(chain_folder(folder, number)),
-            f"chain {number}",
-            chain=number,
-            draws=config.chain.draws,
-            accept_changes=accept_changes,
-        )
-        for number in range(config.chains)
-    ]
+    return config, text
 
 
 def with_asked_draws(config: Config, folder: Path) -> Config:
