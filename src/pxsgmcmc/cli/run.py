@@ -32,6 +32,7 @@ def run(
     out: Annotated[str | None, tyro.conf.arg(metavar="DIR")] = None,
     resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     accept_changes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    engine: str = "local",
     settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
 ) -> int:
     """Run a configuration: sample, keep draws, survive.
@@ -39,6 +40,7 @@ def run(
     pxsgmcmc run digits/px_sghmc
     pxsgmcmc run my.toml --out runs/mine --seed 1
     pxsgmcmc run my.toml --chain.draws 10 --sampler.temperature 0.1 --chains 4
+    pxsgmcmc run my.toml --chains 64 --engine "slurm --partition=gpu --gpus=1 --time=12:00:00"
 
     Any setting of the configuration can be given as --section.key value; `pxsgmcmc config check`
     prints them all. Ctrl-C, SIGTERM or a closed terminal stops after the current chunk with
@@ -50,6 +52,8 @@ def run(
       resume: go on with the run in it, if there is one.
       accept_changes: with --resume, go on although what decides the draws (data, settings, JAX's
         random numbers) is not as the run began; that is written into its manifest.
+      engine: where several chains run: local (processes on this machine) or slurm (a cluster; what
+        follows the name are options of sbatch). See docs/engines.md.
       settings: flags over the configuration.
     """
     if accept_changes and not resume:
@@ -64,8 +68,9 @@ def run(
     check_folder_target(str(folder), "--out", may_exist=True)
     if chosen.chains == 1 and folder.is_dir() and not (folder / MANIFEST).exists():
         check_free(folder)  # before long work, not after
+    _check_engine(engine, chosen.chains)
     if chosen.chains > 1:
-        return _run_chains(chosen, folder, resume=resume, accept_changes=accept_changes)
+        return _run_chains(chosen, folder, engine, resume=resume, accept_changes=accept_changes)
     return _run_one(chosen, folder, resume=resume, accept_changes=accept_changes)
 
 
@@ -73,6 +78,7 @@ def resume(
     directory: Annotated[str, tyro.conf.arg(metavar="DIR")],
     draws: int | None = None,
     accept_changes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    engine: str = "local",
 ) -> int:
     """Go on with a run that was stopped, killed or lost its machine; or make it longer.
 
@@ -86,6 +92,7 @@ def resume(
       draws: how many draws each chain is to have in the end; a run that is done goes on to them.
       accept_changes: go on although what decides the draws (data, JAX's random numbers) is not as
         the run began; that is written into its manifest.
+      engine: where several chains run, as for `pxsgmcmc run`; it need not be where they began.
     """
     from pxsgmcmc.jobs.chains import with_asked_draws
     from pxsgmcmc.store import open_run
@@ -103,8 +110,9 @@ def resume(
     if draws is not None:
         check_count("draws", draws, at_least=1)
         config = replace(config, chain=replace(config.chain, draws=draws))
+    _check_engine(engine, config.chains)
     if several:
-        return _run_chains(config, folder, resume=True, accept_changes=accept_changes)
+        return _run_chains(config, folder, engine, resume=True, accept_changes=accept_changes)
     stored = open_run(folder)
     if stored.status == "done" and config.chain.draws == len(stored.draws):
         print(f"{folder} is done, with {len(stored.draws)} draws")
@@ -171,12 +179,29 @@ def _ended_by_signals(message: Callable[[], str]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _run_chains(config: Config, folder: Path, *, resume: bool, accept_changes: bool = False) -> int:
+def _check_engine(engine: str, chains: int) -> None:
+    if chains == 1 and engine != "local":
+        raise UserError(
+            f"`--engine {engine}` is for several chains, got 1: give --chains, or start `pxsgmcmc "
+            "run --resume` itself as a job there."
+        )
+
+
+def _run_chains(
+    config: Config,
+    folder: Path,
+    engine: str,
+    *,
+    resume: bool,
+    accept_changes: bool = False,
+) -> int:
     """Run several chains, each in a process of its own, and say how they ended."""
-    from pxsgmcmc.jobs import Ended, Job, Local
+    from pxsgmcmc.jobs import Ended, Job
     from pxsgmcmc.jobs.chains import chain_jobs
     from pxsgmcmc.jobs.display import Display
+    from pxsgmcmc.jobs.engines import engine_named
 
+    machine = engine_named(engine, config.chains)
     jobs = chain_jobs(config, folder, resume=resume, accept_changes=accept_changes)
     codes = dict[Job, int]()
     reasons = set[str]()
@@ -191,7 +216,7 @@ def _run_chains(config: Config, folder: Path, *, resume: bool, accept_changes: b
 
     with closing(Display(folder.name, jobs, on_end)) as display:
         codes |= {job: _STOPPED if job in display.todo else 0 for job in jobs}  # until they end
-        stopped_by = Local(at_once=len(jobs)).run(display.todo, display)
+        stopped_by = machine.run(display.todo, display)
     summary, code = _summed_up(list(codes.values()), stopped_by)
     verdict = _verdict_on(folder) if not code else None
     print(
@@ -200,7 +225,8 @@ def _run_chains(config: Config, folder: Path, *, resume: bool, accept_changes: b
     for warning in verdict.warnings if verdict else []:
         print(f"  {warning}")
     if code >= 128:
-        print(f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}")
+        there = [] if engine == "local" else ["--engine", engine]
+        print(f"go on with:\n  {shlex.join(['pxsgmcmc', 'resume', str(folder), *there])}")
     return code
 
 
