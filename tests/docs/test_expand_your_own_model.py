@@ -21,6 +21,7 @@ PROGRAM = re.compile(
     re.DOTALL,
 )
 PROGRAMS = dict(PROGRAM.findall(PAGE.read_text("utf-8")))
+OTHER_MODULES = ("expand_linen.py", "expand_equinox.py")
 SNIPPET = re.compile(r"```pycon\n(.*?)```", re.DOTALL)
 FRACTION = re.compile(r"\d+\.\d+")
 
@@ -38,7 +39,14 @@ def test_all_four_programs_are_on_the_page():
     assert {path.name for path in ROOT.glob("examples/expand_*.py")} == set(PROGRAMS)
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    "program",
+    [
+        # Of the libraries of modules the default suite takes one.
+        pytest.param(name, marks=[pytest.mark.slow] * (name in OTHER_MODULES))
+        for name in PROGRAMS
+    ],
+)
 def test_a_program_prints_what_the_page_shows(program):
     printed, shown = run(program), PROGRAMS[program]
     assert FRACTION.sub("#", printed) == FRACTION.sub("#", shown)

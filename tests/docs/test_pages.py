@@ -14,6 +14,7 @@ from tests.helpers.users_jax import as_users_have_it
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+LONG = ("automatic.md", "tuning.md")  # `fit` and `tune` have tests of their own
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PROGRAMS = [
     page
@@ -55,7 +56,13 @@ def finished_runs(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("page", PROGRAMS, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name in LONG))
+        for page in PROGRAMS
+    ],
+)
 def test_the_python_on_a_page_runs_from_top_to_bottom(page, finished_runs, monkeypatch, capsys):
     monkeypatch.chdir(finished_runs)
     code = "\n".join(BLOCK.findall(page.read_text("utf-8")))

@@ -253,6 +253,7 @@ def test_preconditioned_force_keeps_the_law_with_a_metropolis_test_only(key, met
 # The script
 
 
+@pytest.mark.slow
 def test_quick_run_prints_the_table_and_writes_the_picture(tmp_path):
     out = tmp_path / "new folder" / "toy.png"
     done = subprocess.run(

@@ -1,10 +1,11 @@
-"""Promises that hold for every tree, layout, dtype and depth: 1,000 examples."""
+"""Promises that hold for every tree, layout, dtype and depth: 1,000 examples, 150 in a hurry."""
 
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -93,15 +94,30 @@ def bits(x):
     return np.asarray(x).view(np.uint8)
 
 
-@settings(
-    max_examples=1_000,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+def examples(number):
+    return settings(
+        max_examples=number,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+@examples(150)
 @given(cases())
 def test_collapse_undoes_expand_bit_for_bit_and_merges_what_the_factors_do_one_by_one(case):
+    check_both_directions(case)
+
+
+@pytest.mark.slow
+@examples(1_000)
+@given(cases())
+def test_it_does_so_for_a_thousand_trees(case):
+    check_both_directions(case)
+
+
+def check_both_directions(case):
     # No keys are at stake here, and looking for reused ones would triple the time.
     with jax.debug_key_reuse(False):
         rng = np.random.default_rng(case.seed)

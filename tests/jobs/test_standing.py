@@ -1,15 +1,20 @@
 """`pxsgmcmc jobs` says of every chain where it runs and how it ended, from files alone."""
 
 import os
+import shutil
 
 import numpy as np
 from msgspec.structs import replace
 
+from pxsgmcmc.jobs import Job, queue_standing
+from pxsgmcmc.jobs.queue import Seen
+from pxsgmcmc.jobs.queue_standing import with_queues
+from pxsgmcmc.jobs.sheet import new_sheet
 from pxsgmcmc.jobs.standing import standings
 from pxsgmcmc.store import create_chains, create_run, lock_file
 from pxsgmcmc.store.holder import myself
 from pxsgmcmc.store.layout import chain_folder
-from pxsgmcmc.store.lock import LOCK
+from pxsgmcmc.store.lock import LOCK, acquire
 from tests.helpers.cli_calls import assert_one_line, call
 
 LINE = {
@@ -87,6 +92,41 @@ def test_the_command_prints_a_line_a_chain_and_a_total(tmp_path):
     assert any("several/chain-0000" in line and "0:30" in line for line in lines)
     assert lines[-1].startswith("8 jobs: ") and "2 running on 2 hosts" in lines[-1]
     assert "1 waiting" in lines[-1] and "about 0:30" in lines[-1]
+
+
+def test_jobs_in_a_queue_wait_and_failures_without_a_run_are_told(tmp_path, monkeypatch):
+    jobs = [Job("", str(tmp_path / "runs" / name), name) for name in "abcdef"]
+    begin(tmp_path / "runs/a", "interrupted").close()
+    begin(tmp_path / "runs/b", "done").close()
+    sheet = new_sheet("slurm", jobs, "python")
+    sheet.add_names({number: f"7_{number}" for number in range(5)})
+    sheet.write_end(3, 2)
+    sheet.path(3, "err").write_text("a warning\npxsgmcmc: There is no data set.\n")
+    sheet.write_end(4, 143)
+
+    def told():
+        found = with_queues(tmp_path / "runs", standings(tmp_path / "runs"))
+        return [(one.folder.name, one.state, one.host, one.why) for one in found]
+
+    queue = {"7_0": Seen(False, "", "Priority"), "7_2": Seen(True, "n1")}
+    monkeypatch.setattr(shutil, "which", lambda name: name)
+    monkeypatch.setattr(queue_standing, "look_at_slurm", lambda: queue)
+    nobody = "no queue has it; the same command goes on"
+    expected = [
+        ("a", "waiting", "", "in the queue of slurm (Priority)"),
+        ("b", "done", "", ""),
+        ("c", "running", "n1", "starting"),
+        ("d", "failed", "", "There is no data set."),
+        ("e", "stopped", "", nobody),
+        ("f", "stopped", "", nobody),
+    ]
+    assert told() == expected
+    monkeypatch.setattr(shutil, "which", lambda name: None)  # a host without Slurm's commands
+    assert [state for _, state, *_ in told()] == [*("stopped", "done", "stopped", "failed")] + [
+        "stopped"
+    ] * 2
+    with acquire(sheet.folder):  # somebody looks after them
+        assert [state for _, state, *_ in told()][:3] == ["waiting", "done", "waiting"]
 
 
 def test_a_folder_without_runs_and_one_that_is_not_there(tmp_path):

@@ -107,6 +107,20 @@ def test_a_network_without_hidden_layers_is_a_linear_model(key):
     assert jnp.array_equal(model.apply(params, x), x @ params["head"]["kernel"])
 
 
+def test_behind_a_norm_the_size_of_weights_does_not_matter(key):
+    model = models.build("mlp", widths=(4,), classes=3, norm=True)
+    x = jnp.arange(8.0).reshape(2, 4)
+    params = model.init(key, x)
+    assert {name: set(layer) for name, layer in params.items()} == {
+        "head": {"bias", "kernel"},
+        "layer1": {"bias", "kernel"},
+        "norm1": {"bias", "scale"},
+    }
+    larger = params | {"layer1": jax.tree.map(lambda w: 8.0 * w, params["layer1"])}
+    outputs = model.apply(larger, x)
+    assert jnp.abs(outputs - model.apply(params, x)).max() < 1e-4  # the norm's own 1e-6
+
+
 def test_settings_are_listed_with_their_defaults():
     assert models.settings_of("vit") == {
         "patch": 2,

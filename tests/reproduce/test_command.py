@@ -19,7 +19,7 @@ def test_the_list_has_every_experiment_and_says_what_is_missing():
     assert said.code == 0
     for name in ("toy", "table1", "table9", "cold-posterior", "burn-in"):
         assert f"\n{name} " in f"\n{said.out}"
-    assert "table5" in said.out and "not yet" in said.out
+    assert "widths" in said.out and "not yet" in said.out
 
 
 def test_a_dry_run_lists_runs_and_cost_and_makes_nothing(places, tmp_path):
@@ -40,7 +40,7 @@ def test_an_unknown_name_is_corrected(places):
 
 
 def test_what_is_not_built_says_so(places):
-    assert_one_line(call("reproduce", "table5", *places), 2, "is not built yet")
+    assert_one_line(call("reproduce", "widths", *places), 2, "is not built yet")
 
 
 def test_no_seeds_are_refused(places):

@@ -19,6 +19,13 @@ CURVES = {
     "draws/d_bar": [0.5, None],
     "layers/largest": [1.0, 3.0],
     "layers/largest/stem": [1.0, 2.0],
+    "lines/at": [0.0, 0.5, 1.0],
+    "lines/error": [0.1, 0.3, 0.1],
+    "plane/x": [0.0, 1.0],
+    "plane/y": [0.0, 1.0, 2.0],
+    "plane/error": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5],
+    "plane/points": [0.0, 0.0, 1.0, 0.0, 0.5, 2.0],
+    "plane/draws": [1.0, 5.0, 10.0],
     "burn_in/at": [0.0, 1.0],
     "burn_in/ensemble_nll": [0.5, 0.4],
     "ood photos-sklearn/edges": [0.0, 1.0, 2.0],
@@ -70,6 +77,8 @@ def test_every_experiment_has_a_page_of_its_own_and_one_leads_to_all(planner, tm
     index = paths[-1].read_text("utf-8")
     assert all(f'href="{name}.html"' in index for name in MODULES)
     assert paths[list(MODULES).index("traces")].read_text("utf-8").count("<svg") == 2
+    landscape = paths[list(MODULES).index("landscape")].read_text("utf-8")
+    assert landscape.count("<svg") == 4 and "through draws 1, 5 and 10" in landscape
 
 
 def test_measures_are_named_for_readers():

@@ -1,7 +1,9 @@
 """Making what a plan lacks: killed anywhere and started again, nothing finished is made twice."""
 
+import shutil
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from pxsgmcmc.errors import UserError
@@ -10,12 +12,13 @@ from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.work import work
 from pxsgmcmc.progress import progress_for
 from pxsgmcmc.reproduce import running
-from pxsgmcmc.reproduce.experiment import Arm
+from pxsgmcmc.reproduce.experiment import Arm, LastDraw
 from pxsgmcmc.reproduce.plan import Places, Planner, is_done
 from pxsgmcmc.reproduce.record import read_record
 from pxsgmcmc.reproduce.running import make
 from pxsgmcmc.reproduce.scale import SCALES, Scale
 from pxsgmcmc.reproduce.settings_file import Chosen
+from pxsgmcmc.store import open_run
 from tests.helpers.small_settings import SMALL
 
 
@@ -85,6 +88,30 @@ def test_a_stopped_plan_goes_on_and_makes_no_finished_run_twice(planner):
     assert kept[0].values["validation/err_1"] == kept[0].curves["trace/validation"][0]
     assert set(kept[0].hashes) == {"train", "test", "results.json"}
     assert "root" not in kept[0].config and "sghmc" in kept[0].config
+
+
+def test_a_run_starts_from_the_last_draw_of_the_chain_that_its_seed_names(planner):
+    hmc = {**PLAIN, "sampler.name": "hmc", "sampler.step_size": 1e-3, "chains": 2}
+    hmc |= {"sampler.leapfrog_steps": 2, "chain.cycle_length": 1, "chain.batch_size": 60}
+    reference = Arm("reference", over=hmc, once=True)
+    start = {"chain.start": LastDraw(reference), "chain.cycle_length": 1}
+    child = Arm("child", "SGHMC", {**PLAIN, **start, "sampler.step_size.peak": 1e-12})
+    tasks = tasks_of(planner, reference, child, seeds=2)
+    assert made(tasks, InThisProcess()) is None
+    parent, *children = tasks
+    for number, task in enumerate(children):
+        begun = open_run(parent.folder / f"chain-000{number}")
+        before, after = begun.load_draw(3), open_run(task.folder).load_draw(1)
+        for name, array in before.items():  # a step of 1e-12 goes nowhere
+            np.testing.assert_allclose(after[name], array, atol=1e-6)
+        assert "start" not in read_record(task.record).config
+    # The record alone is nothing to start from: the run is made again, and the child after it.
+    shutil.rmtree(parent.folder)
+    children[1].record.unlink()
+    shutil.rmtree(children[1].folder)
+    again = InThisProcess()
+    assert made(tasks, again) is None
+    assert [label.partition(",")[0] for label in again.made] == ["reference", "reference", "child"]
 
 
 def test_a_run_that_diverged_is_an_outcome_and_not_made_again(planner):

@@ -23,7 +23,7 @@ problem = px.Problem(
 )  # fmt: skip
 factors = px.priors.normal(0.05, at="identity")
 potential = px.potential(problem, prior=px.priors.normal(0.05), factor_prior=factors)
-sampler = px.sghmc(potential, px.cyclical(3e-3, 100), friction=20.0)
+sampler = px.sghmc(potential, px.cyclical(3e-3, 50), friction=20.0)
 run = px.sample(sampler, px.expand(params, px.plan(params)), problem,
-                draws=20, cycle_length=100, burn_in=2000, batch_size=100)  # fmt: skip
+                draws=20, cycle_length=50, burn_in=1000, batch_size=100)  # fmt: skip
 predicted = run.predict(digits.splits["test"].x)

@@ -1,5 +1,7 @@
 """What goes wrong with a newcomer's input: one sentence that names the argument and the remedy."""
 
+import shutil
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -153,8 +155,9 @@ def test_probabilities_instead_of_logits_are_warned_of_even_without_progress():
 
 def test_nested_lists_are_taken_as_arrays():
     assert problem(X.tolist(), Y.tolist()).sha256 == problem(X, Y.astype(np.int32)).sha256
-    predicted = sample().predict(X[:2].tolist())
-    np.testing.assert_array_equal(predicted.probabilities, sample().predict(X[:2]).probabilities)
+    run = sample()
+    listed, plain = run.predict(X[:2].tolist()), run.predict(X[:2])
+    np.testing.assert_array_equal(listed.probabilities, plain.probabilities)
 
 
 def test_a_column_of_targets_is_as_good_as_a_row_in_a_regression():
@@ -184,9 +187,17 @@ CHANGES = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """A run directory to be copied."""
+    folder = tmp_path_factory.mktemp("begun") / "run"
+    sample(out=folder)
+    return folder
+
+
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_run_goes_on_only_with_what_it_began_with(name, tmp_path):
-    sample(out=tmp_path / "run")
+def test_a_run_goes_on_only_with_what_it_began_with(name, begun, tmp_path):
+    shutil.copytree(begun, tmp_path / "run")
     do, words = CHANGES[name]
     with pytest.raises(UserError) as caught:
         do(tmp_path / "run")

@@ -69,10 +69,10 @@ def forbid(monkeypatch):
     [
         (BOTH, ("sampler.step_size", "sampler.friction")),
         (CYCLICAL, ("sampler.step_size.peak", "sampler.friction")),
-        (STEP_ONLY, ("sampler.step_size",)),
         (FRICTION_ONLY, ("sampler.friction",)),
-        (THERMOSTAT, ("sampler.step_size", "sampler.friction")),
-        (LANGEVIN, ("sampler.step_size",)),
+        pytest.param(STEP_ONLY, ("sampler.step_size",), marks=pytest.mark.slow),
+        pytest.param(THERMOSTAT, ("sampler.step_size", "sampler.friction"), marks=pytest.mark.slow),
+        pytest.param(LANGEVIN, ("sampler.step_size",), marks=pytest.mark.slow),
     ],
 )
 def test_auto_becomes_a_number_that_the_law_calls_honest(sampler, settings):

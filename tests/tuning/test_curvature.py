@@ -1,5 +1,7 @@
 """Curvatures against exact Hessians of small networks, whatever their gradient is made of."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -38,12 +40,13 @@ def energy_of(network):
     return px.potential(problem, prior=px.priors.normal(0.2))
 
 
-def exact_hessian(position):
+@functools.cache
+def exact_hessian(kind):
     """Of the energy on all rows, by forward over reverse, with plain tanh, and the group sizes."""
-    U = energy_of(apply)
+    U, position = energy_of(apply), positions()[kind]
     flat, tree = ravel_pytree(position)
     batch = jax.tree.map(jnp.asarray, ROWS)
-    H = jax.hessian(lambda q: U(tree(q), batch))(flat)
+    H = jax.jit(jax.hessian(lambda q: U(tree(q), batch)))(flat)
     sizes = {k: sum(x.size for x in jax.tree.leaves(v)) for k, v in by_group(position).items()}
     return np.asarray(H, float), sizes
 
@@ -65,7 +68,7 @@ def test_largest_curvatures_are_those_of_the_exact_hessian_to_a_percent(
 ):
     monkeypatch.setattr(measure, "SMALL", small)
     position = positions()[kind]
-    H, sizes = exact_hessian(position)
+    H, sizes = exact_hessian(kind)
     found = pilot(energy_of(network), position, batch_size=8, per_layer=True).measurement
     assert found.largest == pytest.approx(np.linalg.eigvalsh(H)[-1], rel=0.01)
     assert found.error < 0.05

@@ -66,7 +66,7 @@ class Prepared:
         batch = jax.eval_shape(self._example_batch)
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), self.state)
         traced = jax.make_jaxpr(self.sampler.step)(jax.random.key(0), shapes, batch)
-        self.faster = "loop" if on_host else faster_executor(traced, self.layout.platform)
+        self.faster: Executor = "loop" if on_host else faster_executor(traced, self.layout.platform)
         self.executor: Executor = self._choose(on_host)
         self.step_sha256 = traced_fingerprint(traced)
         if self.transform is not None:

@@ -23,8 +23,8 @@ def jobs(
 
     It reads files alone and changes nothing, so it works while the chains run and from every host
     that sees the folder. The host is that of the process which holds the chain's lock. A chain that
-    is "stopped" goes on with `pxsgmcmc resume`. What never made a file, such as a job that a queue
-    has not started, is not known here, unless it is one of several chains.
+    is "stopped" goes on with `pxsgmcmc resume`. Jobs of `--engine slurm` that wait in the queue are
+    shown with what Slurm says of them, those that failed before they made a run with the reason.
 
     Args:
       folder: of one run, of several chains, or of many of these.
@@ -32,12 +32,13 @@ def jobs(
     from rich.console import Console
     from rich.table import Table
 
+    from pxsgmcmc.jobs.queue_standing import with_queues
     from pxsgmcmc.jobs.standing import standings
 
     root = Path(folder)
     if not root.is_dir():
         raise UserError(f"There is no folder `{root}`; runs are made by `pxsgmcmc run`.")
-    found = standings(root)
+    found = with_queues(root, standings(root))
     if not found:
         print(f"No runs under {printable(root)}")
         return
@@ -70,7 +71,7 @@ def _cells(one: "Standing") -> tuple[str, ...]:
 def _total(found: list["Standing"]) -> str:
     """All of them in one line."""
     counts = Counter(one.state for one in found)
-    hosts = {one.host.rpartition(":")[0] for one in found if one.host}
+    hosts = {one.host.partition(":")[0] for one in found if one.host}
     parts = [
         f"{count} {state}" + (f" on {len(hosts)} host{'s' * (len(hosts) > 1)}" if running else "")
         for state, count in counts.most_common()

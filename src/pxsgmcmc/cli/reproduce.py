@@ -9,7 +9,8 @@ import tyro
 
 from pxsgmcmc.errors import UserError, check_count, did_you_mean
 from pxsgmcmc.jobs.engines import engine_named
-from pxsgmcmc.jobs.local import cores
+from pxsgmcmc.jobs.local import Local
+from pxsgmcmc.jobs.slurm import Slurm
 from pxsgmcmc.reproduce.catalogue import MISSING, all_experiments, experiment_named
 from pxsgmcmc.reproduce.estimate import check_patience, processor_seconds, spelt, wall_seconds
 from pxsgmcmc.reproduce.experiment import Experiment, Needed
@@ -53,8 +54,9 @@ def reproduce(
       name: of the experiment, see `pxsgmcmc reproduce list`; all for all of them.
       scale: desk (minutes), laptop (hours, needs CIFAR-10) or paper (published size).
       seeds: of every method; 8 at the desk scale, otherwise 4.
-      engine: that runs the chains.
-      at_once: runs at the same time; one for each core unless told.
+      engine: where chains run: local (processes on this machine) or slurm (a cluster; what follows
+        the name are options of sbatch). See docs/engines.md.
+      at_once: runs at the same time; one for each core unless told, and 32 on a cluster.
       only: one method or row of the table; the others are left as they are.
       dry_run: list what would be run, and what it would cost.
       yes: start although it takes days.
@@ -64,9 +66,9 @@ def reproduce(
     """
     size = scale_named(scale)
     count = size.seeds if seeds is None else check_count("seeds", seeds, at_least=1)
-    many = len(cores()) if at_once is None else check_count("at-once", at_once, at_least=1)
     experiments = all_experiments(scale) if name == "all" else [_at(experiment_named(name), size)]
-    machine = engine_named(engine, many)
+    machine = _machine(engine, at_once)
+    many = machine.at_once
     planner = _planner(size, results, runs)
     experiments = _with_settings(experiments, planner, name)
     tasks = planner.tasks(experiments, range(count), only)
@@ -86,7 +88,7 @@ def reproduce(
         )
         stopped_by = make(tasks, machine, title=name, command=command, scale=scale)
         if stopped_by is not None:
-            print(f"Stopped; all that was done is kept. Go on with:\n  {command}")
+            print(f"Stopped; all that was done is kept. Go on with:\n  {_again(command, engine)}")
             return 128 + stopped_by
     made = [gather(experiment, planner) for experiment in experiments]
     for one in made:
@@ -159,8 +161,8 @@ def search(
       scale: desk or laptop; at the paper's size its own settings are used.
       methods: table1 for the seven methods of Table 1, samplers for expansion under the others as
         well, l2e for the learned sampler without and with expansion.
-      engine: that runs the trials.
-      at_once: trials at the same time; one for each core unless told.
+      engine: where trials run, as for `pxsgmcmc reproduce`.
+      at_once: trials at the same time; one for each core unless told, and 32 on a cluster.
       runs: folder of the trials.
       outcomes: folder of the file of all outcomes, from which a search goes on anywhere.
     """
@@ -172,16 +174,15 @@ def search(
         raise UserError("`--scale` must be desk or laptop: the paper's own settings are used.")
     if methods not in GROUPS:
         raise UserError(f"`--methods` cannot be {methods!r}; {did_you_mean(methods, GROUPS)}")
-    many = len(cores()) if at_once is None else check_count("at-once", at_once, at_least=1)
     words = ["pxsgmcmc", "reproduce", "search", "--scale", scale, "--methods", methods]
     command = shlex.join(words)
-    machine = engine_named(engine, many)
+    machine = _machine(engine, at_once)
     stopped_by = find_settings(size, methods, machine, Path(runs), Path(outcomes), command)
     for method, entry in read_settings(scale).items():
         values = ", ".join(f"{key} {value:g}" for key, value in entry.settings.items())
         print(f"{method}: {values} ({entry.made_by})")
     if stopped_by is not None:
-        print(f"Stopped; all that was done is kept. Go on with:\n  {command}")
+        print(f"Stopped; all that was done is kept. Go on with:\n  {_again(command, engine)}")
         return 128 + stopped_by
     return 0
 
@@ -231,6 +232,16 @@ def first_updates(
     )
     print("\n".join(made_lines(gather(asked, planner))))
     return 0
+
+
+def _machine(engine: str, at_once: int | None) -> Local | Slurm:
+    if at_once is not None:
+        check_count("at-once", at_once, at_least=1)
+    return engine_named(engine, at_once)
+
+
+def _again(command: str, engine: str) -> str:
+    return command if engine == "local" else f"{command} --engine {shlex.quote(engine)}"
 
 
 def _at(experiment: Experiment, scale: Scale) -> Experiment:

@@ -1,33 +1,24 @@
 """The commands `pxsgmcmc run` and `pxsgmcmc resume`."""
 
-import os
 import shlex
 import signal
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 from msgspec.structs import replace
 
 from pxsgmcmc.cli.companions import companions
 from pxsgmcmc.cli.configs import load_config
+from pxsgmcmc.cli.in_process import run_one, run_side_by_side
 from pxsgmcmc.cli.outputs import check_folder_target
-from pxsgmcmc.cli.surroundings import check_devices, check_single_precision
 from pxsgmcmc.config import Config, parse_config, started_from_python
 from pxsgmcmc.errors import UserError, check_count
 from pxsgmcmc.results import Verdict
-from pxsgmcmc.store.chains import CHAINS
 from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folders
 from pxsgmcmc.store.opening import check_free
 
-if TYPE_CHECKING:
-    from pxsgmcmc.run import Run
-
-BEFORE = "Interrupted before the run began\n"
 _STOPPED = 128 + signal.SIGTERM
 _WORDS = {0: "done", 2: "input", 3: "diverged", 4: "damaged", 5: "locked"}
 
@@ -39,6 +30,7 @@ def run(
     accept_changes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     coordinator: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None,
     process_id: int | None = None,
+    engine: str = "local",
     settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
 ) -> int:
     """Run a configuration: sample, keep draws, survive.
@@ -46,6 +38,7 @@ def run(
     pxsgmcmc run digits/px_sghmc
     pxsgmcmc run my.toml --out runs/mine --seed 1
     pxsgmcmc run my.toml --chain.draws 10 --sampler.temperature 0.1 --chains 4
+    pxsgmcmc run my.toml --chains 64 --engine "slurm --partition=gpu --gpus=1 --time=12:00:00"
 
     Any setting of the configuration can be given as --section.key value; `pxsgmcmc config check`
     prints them all. Ctrl-C, SIGTERM or a closed terminal stops after the current chunk with
@@ -60,18 +53,21 @@ def run(
       coordinator: where the first of `chain.processes` listens; the same for all of them. Left out
         where the cluster knows it, as SLURM does.
       process_id: which of these processes this is, from 0.
+      engine: where several chains run: local (processes on this machine) or slurm (a cluster; what
+        follows the name are options of sbatch). See docs/engines.md.
       settings: flags over the configuration.
     """
     if accept_changes and not resume:
         raise UserError("`--accept-changes` needs a run to go on with: give --resume too.")
     chosen = load_config(config, settings)
+    _check_engine(engine, chosen.chains)
     folder = Path(out) if out is not None else Path("runs") / Path(config).stem
     with companions(chosen, coordinator, process_id) as first:
         if first:
             _check_place(chosen, folder, resume)
         if chosen.chains > 1:
-            return _run_chains(chosen, folder, resume=resume, accept_changes=accept_changes)
-        return _run_one(chosen, folder, resume=resume, accept_changes=accept_changes, prints=first)
+            return _run_chains(chosen, folder, engine, resume=resume, accept_changes=accept_changes)
+        return run_one(chosen, folder, resume=resume, accept_changes=accept_changes, prints=first)
 
 
 def _check_place(config: Config, folder: Path, resume: bool) -> None:
@@ -92,6 +88,7 @@ def resume(
     accept_changes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     coordinator: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None,
     process_id: int | None = None,
+    engine: str = "local",
 ) -> int:
     """Go on with a run that was stopped, killed or lost its machine; or make it longer.
 
@@ -107,6 +104,7 @@ def resume(
         the run began; that is written into its manifest.
       coordinator: as for `pxsgmcmc run`, for a chain of several processes.
       process_id: likewise.
+      engine: where several chains run, as for `pxsgmcmc run`; it need not be where they began.
     """
     from pxsgmcmc.jobs.chains import with_asked_draws
     from pxsgmcmc.store import open_run
@@ -124,15 +122,16 @@ def resume(
     if draws is not None:
         check_count("draws", draws, at_least=1)
         config = replace(config, chain=replace(config.chain, draws=draws))
+    _check_engine(engine, config.chains)
     if several:
-        return _run_chains(config, folder, resume=True, accept_changes=accept_changes)
+        return _run_chains(config, folder, engine, resume=True, accept_changes=accept_changes)
     stored = open_run(folder)
     if stored.status == "done" and config.chain.draws == len(stored.draws):
         print(f"{folder} is done, with {len(stored.draws)} draws")
         return 0
     chain = stored.manifest["origin"].get("chain", 0)
     with companions(config, coordinator, process_id) as first:
-        return _run_one(
+        return run_one(
             config,
             folder,
             chain=chain,
@@ -142,68 +141,36 @@ def resume(
         )
 
 
-def _run_one(
+def _check_engine(engine: str, chains: int) -> None:
+    if chains == 1 and engine != "local":
+        raise UserError(
+            f"`--engine {engine}` is for several chains, got 1: give --chains, or start `pxsgmcmc "
+            "run --resume` itself as a job there."
+        )
+
+
+def _run_chains(
     config: Config,
     folder: Path,
+    engine: str,
     *,
-    chain: int = 0,
-    resume: bool = False,
+    resume: bool,
     accept_changes: bool = False,
-    prints: bool = True,
 ) -> int:
-    """Run one chain in this process and say how it ended; returns the exit code."""
-    _set_threads(config)
-    go_on = f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}"
-    begun = f"Interrupted; {go_on}\n"
-    with _ended_by_signals(lambda: begun if (folder / MANIFEST).exists() else BEFORE):
-        from pxsgmcmc.config.run_config import run_config
-
-        check_devices()
-        check_single_precision()
-        made = run_config(config, folder, chain=chain, resume=resume, accept_changes=accept_changes)
-    if not prints:  # the first of several processes says it
-        return 0 if made.stopped_by is None else 128 + made.stopped_by
-    return _say_how_it_ended(made, config.chain.draws, go_on)
-
-
-@contextmanager
-def _ended_by_signals(message: Callable[[], str]) -> Iterator[None]:
-    """Let signals end the process at once while the chain does not listen itself.
-
-    An exception raised by a handler can be lost: a library that is being imported, or code called
-    from C, may swallow it, and the run would go on. Nothing is lost by leaving on the spot: the
-    store is made for it, and takes over the lock of a process that is gone.
-    """
-
-    def leave(number: int, frame: object) -> None:
-        os.write(1, message().encode())  # `print` may be what was interrupted
-        os._exit(128 + number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    # The names in `chain.graceful_stop`, which cannot be imported yet: JAX would come with it.
-    numbers = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
-    before = {
-        number: signal.signal(number, leave)
-        for number in numbers
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN  # as under nohup
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _run_chains(config: Config, folder: Path, *, resume: bool, accept_changes: bool = False) -> int:
     """Run several chains, and say how they ended: a process each, or all of them in this one."""
     if config.chain.executor == "vmap":
-        return _run_side_by_side(config, folder, resume, accept_changes)
-    from pxsgmcmc.jobs import Ended, Job, Local
+        if engine != "local":
+            raise UserError(
+                f"`chain.executor` can be 'vmap' with --engine local, got {engine!r}: start "
+                "`pxsgmcmc run --resume` itself as a job there."
+            )
+        return run_side_by_side(config, folder, resume=resume, accept_changes=accept_changes)
+    from pxsgmcmc.jobs import Ended, Job
     from pxsgmcmc.jobs.chains import chain_jobs
     from pxsgmcmc.jobs.display import Display
+    from pxsgmcmc.jobs.engines import engine_named
 
+    machine = engine_named(engine, config.chains)
     jobs = chain_jobs(config, folder, resume=resume, accept_changes=accept_changes)
     codes = dict[Job, int]()
     reasons = set[str]()
@@ -218,7 +185,7 @@ def _run_chains(config: Config, folder: Path, *, resume: bool, accept_changes: b
 
     with closing(Display(folder.name, jobs, on_end)) as display:
         codes |= {job: _STOPPED if job in display.todo else 0 for job in jobs}  # until they end
-        stopped_by = Local(at_once=len(jobs)).run(display.todo, display)
+        stopped_by = machine.run(display.todo, display)
     summary, code = _summed_up(list(codes.values()), stopped_by)
     verdict = _verdict_on(folder) if not code else None
     print(
@@ -227,40 +194,9 @@ def _run_chains(config: Config, folder: Path, *, resume: bool, accept_changes: b
     for warning in verdict.warnings if verdict else []:
         print(f"  {warning}")
     if code >= 128:
-        print(f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}")
+        there = [] if engine == "local" else ["--engine", engine]
+        print(f"go on with:\n  {shlex.join(['pxsgmcmc', 'resume', str(folder), *there])}")
     return code
-
-
-def _run_side_by_side(config: Config, folder: Path, resume: bool, accept_changes: bool) -> int:
-    from pxsgmcmc.jobs.chains import begin_chains
-
-    _set_threads(config)
-    go_on = f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}"
-    begun = f"Interrupted; {go_on}\n"
-    with _ended_by_signals(lambda: begun if (folder / CHAINS).exists() else BEFORE):
-        from pxsgmcmc.config.run_config import run_side_by_side
-
-        check_devices()
-        check_single_precision()
-        config, text = begin_chains(config, folder, resume=resume)
-        made = run_side_by_side(config, folder, text, resume=resume, accept_changes=accept_changes)
-    return _say_how_it_ended(made, config.chain.draws * config.chains, go_on)
-
-
-def _set_threads(config: Config) -> None:
-    if "jax" not in sys.modules:  # it reads this when it starts
-        os.environ["PJRT_NPROC"] = str(config.threads)
-
-
-def _say_how_it_ended(made: "Run", draws: int, go_on: str) -> int:
-    """Of chains that ran in this process; returns the exit code."""
-    if made.stopped_by is not None:
-        print(f"Stopped with {len(made)} of {draws} draws kept; {go_on}")
-        return 128 + made.stopped_by
-    print(f"{made.summary}; {made.verdict.headline}")
-    for warning in made.verdict.warnings:
-        print(f"  {warning}")
-    return 0
 
 
 def _verdict_on(folder: Path) -> Verdict:

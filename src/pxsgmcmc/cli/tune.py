@@ -48,8 +48,10 @@ def tune_config(
         NAME=LOW:HIGH, or NAME=VALUE to keep it there. Can be given several times; a section
         [tune.space] of the configuration says the same.
       search: tpe (needs Optuna), best-first (built in, all trials of equal length), or auto.
-      engine: where trials run; local is processes on this machine.
-      at_once: trials that run at the same time; as many as there are cores if not given.
+      engine: where trials run: local (processes on this machine) or slurm (a cluster; what follows
+        the name are options of sbatch). See docs/engines.md.
+      at_once: trials that run at the same time; as many as there are cores if not given, and 32 on
+        a cluster.
       out: folder of the search; runs/NAME-tune if not given.
       settings: flags over the configuration.
     """
@@ -64,7 +66,8 @@ def tune_config(
 
     from pxsgmcmc.tuning.tune import tune
 
-    again = [config, *_flags(trials=trials, budget=budget, search=search, out=out)]
+    places = _flags(engine=engine if engine != "local" else None, out=out)
+    again = [config, *_flags(trials=trials, budget=budget, search=search), *places]
     again += [word for setting in space for word in ("--space", setting)]
     go_on = f"go on with:\n  pxsgmcmc tune {shlex.join([*again, *settings])}"
     try:

@@ -17,10 +17,11 @@ class ResNetFRN(Section, tag="resnet_frn", tag_field="name"):
 
 
 class MLP(Section, tag="mlp", tag_field="name"):
-    """Dense layers."""
+    """Dense layers, with a layer norm before each activation if asked for."""
 
     widths: tuple[Positive, ...] = (64, 64)
     activation: Literal["swish", "relu", "gelu", "tanh"] = "swish"
+    norm: bool = False
 
 
 class CNN(Section, tag="cnn", tag_field="name"):

@@ -73,8 +73,8 @@ class Local:
         from pxsgmcmc.chain.graceful_stop import GracefulStop
 
         slots = list(range(min(self.at_once, len(jobs))))
-        environment = _environment(len(slots))
-        waiting = [_Process(job, self.command, environment, len(slots)) for job in jobs]
+        variables = environment(len(slots))
+        waiting = [_Process(job, self.command, variables, len(slots)) for job in jobs]
         running: list[_Process] = []
         with GracefulStop() as stop:
             try:
@@ -205,15 +205,15 @@ class _Process:
         self._errors.close()
 
 
-def _environment(shares: int) -> dict[str, str]:
+def environment(shares: int) -> dict[str, str]:
     """Of all jobs: ours, without a way to the current folder, and with its share of the machine."""
-    environment = dict(os.environ)
+    variables = dict(os.environ)
     root = Path(__file__).resolve().parents[2]  # where this package was found, wherever that is
     paths = [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
     paths += [str(root)] * (root.name not in ("site-packages", "dist-packages"))
-    environment["PYTHONPATH"] = os.pathsep.join(p for p in paths if p != os.getcwd())
+    variables["PYTHONPATH"] = os.pathsep.join(p for p in paths if p != os.getcwd())
     if shares > 1:
-        environment |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        variables |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         # On a GPU each would otherwise take most of the memory for itself.
-        environment.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{0.9 / shares:.3f}")
-    return environment
+        variables.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{0.9 / shares:.3f}")
+    return variables

@@ -13,13 +13,20 @@ from pxsgmcmc.models.model import Model
 from pxsgmcmc.types import Array
 
 
-def mlp(widths: Sequence[int] = (64, 64), classes: int = 10, *, activation: str = "swish") -> Model:
+def mlp(
+    widths: Sequence[int] = (64, 64),
+    classes: int = 10,
+    *,
+    activation: str = "swish",
+    norm: bool = False,
+) -> Model:
     """Dense layers with an activation between them.
 
     Args:
       widths: of the hidden layers, first to last; empty for a linear model.
       classes: how many outputs; a regression has one a target.
       activation: swish, relu, gelu or tanh.
+      norm: a layer norm before each activation, behind which the size of weights does not matter.
 
     Example:
       >>> import jax, jax.numpy as jnp
@@ -34,21 +41,23 @@ def mlp(widths: Sequence[int] = (64, 64), classes: int = 10, *, activation: str 
     check_choice("activation", activation, ACTIVATIONS)
 
     def network(shape: tuple[int, ...], rngs: nnx.Rngs) -> nnx.Module:
-        return MLP(math.prod(shape), widths, classes, activation, rngs)
+        return MLP(math.prod(shape), widths, classes, activation, norm, rngs)
 
     first = "layer1" if widths else "head"
     return from_nnx("mlp", network, input_layer=first, logits_layer="head", convolutional=False)
 
 
 class MLP(nnx.Module):
-    """Hidden layers named layer1, layer2, ..., and a head."""
+    """Hidden layers named layer1, layer2, ..., their norms norm1, norm2, ..., and a head."""
 
-    def __init__(self, features, widths, classes, activation, rngs: nnx.Rngs):
+    def __init__(self, features, widths, classes, activation, norm, rngs: nnx.Rngs):
         self.hidden = len(widths)
-        self.activation = activation
+        self.activation, self.norm = activation, norm
         for number, width in enumerate(widths, start=1):
             layer = nnx.Linear(features, width, rngs=rngs)
             setattr(self, f"layer{number}", layer)
+            if norm:
+                setattr(self, f"norm{number}", nnx.LayerNorm(width, rngs=rngs))
             features = width
         self.head = nnx.Linear(features, classes, rngs=rngs)
 
@@ -56,5 +65,7 @@ class MLP(nnx.Module):
         """Inputs of any shape, flattened, to logits."""
         x = flatten(x)
         for number in range(1, self.hidden + 1):
-            x = ACTIVATIONS[self.activation](getattr(self, f"layer{number}")(x))
+            x = getattr(self, f"layer{number}")(x)
+            x = getattr(self, f"norm{number}")(x) if self.norm else x
+            x = ACTIVATIONS[self.activation](x)
         return self.head(x)

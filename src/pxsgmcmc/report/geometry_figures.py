@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -162,12 +162,34 @@ def _planes(methods: Sequence[Shown]) -> Iterator[Drawing]:
         for run in method.runs:
             if plane := found_in(run, "plane", Plane):
                 of = f": {method.name}, seed {run.results.subject.seed}" if len(methods) > 1 else ""
-                shares = _errors_are_shares(run)
-                yield _plane(plane, method, f"plane-{place}", of, shares=shares)
+                words = FigureWords(
+                    f"plane-{place}",
+                    f"The plane through three draws{of}",
+                    "Training error of networks on the plane through three draws, distances as in "
+                    "weight space: the stronger the shade the larger the error, and an unshaded "
+                    "valley is one basin.",
+                )
+                yield plane_figure(plane, method.colour, words, shares=_errors_are_shares(run))
                 break
 
 
-def _plane(plane: Plane, method: Shown, name: str, of: str, *, shares: bool) -> Drawing:
+class FigureWords(NamedTuple):
+    """A figure's name on its page, its title, and how to read it."""
+
+    name: str
+    title: str
+    caption: str
+
+
+def plane_figure(plane: Plane, colour: str, words: FigureWords, *, shares: bool) -> Drawing:
+    """Contours of the error on the plane through three draws.
+
+    Args:
+      plane: the error on its grid, and where the draws are.
+      colour: of the draws.
+      words: that go with it.
+      shares: errors are shares of the rows.
+    """
     axes = panel("", "error on the plane through three draws", square=True)
     error = np.array(plane.error)
     levels = MaxNLocator(8, steps=[1, 2, 5, 10]).tick_values(error.min(), error.max())
@@ -179,7 +201,7 @@ def _plane(plane: Plane, method: Shown, name: str, of: str, *, shares: bool) -> 
         )
         axes.clabel(contours, fmt=lambda v: tick(v, percent=shares), fontsize=7.0, colors=[INK])
     for draw_number, (x, y) in zip(plane.draws, plane.points, strict=True):
-        axes.plot(x, y, "o", color=method.colour, markersize=6.0, markeredgecolor=PAPER)
+        axes.plot(x, y, "o", color=colour, markersize=6.0, markeredgecolor=PAPER)
         axes.annotate(
             f"draw {draw_number}",
             (x, y),
@@ -198,10 +220,9 @@ def _plane(plane: Plane, method: Shown, name: str, of: str, *, shares: bool) -> 
     lowest, highest = (percent(end) if shares else number(end) for end in ends)
     return finished(
         axes,
-        name,
-        f"The plane through three draws{of}",
-        "Training error of networks on the plane through three draws, distances as in weight "
-        "space: the stronger the shade the larger the error, and an unshaded valley is one basin.",
+        words.name,
+        words.title,
+        words.caption,
         f"Error from {lowest} to {highest}, through draws "
         f"{listed([str(index) for index in plane.draws])}.",
     )

@@ -1,7 +1,10 @@
 """How long a plan will take here, before it starts."""
 
 from collections.abc import Sequence
+from functools import cache
 
+from pxsgmcmc.config.model_sections import MLP
+from pxsgmcmc.config.sampler_sections import HMC
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.jobs.local import cores
 from pxsgmcmc.reproduce.plan import DIAGNOSE, STRESS, Task, is_done
@@ -9,6 +12,8 @@ from pxsgmcmc.reproduce.scale import Scale
 
 COMPUTED = 15.0  # processor seconds of one computation
 UNSTRESSED = 0.2  # share of an evaluation that test, validation and training rows are
+DENSE = 0.015  # share of a step of a residual network that one of a small dense network takes
+DENSE_JUDGED = 0.3  # of an evaluation and a diagnosis likewise
 LONG = 48 * 3600.0  # seconds from which on it has to be asked for twice
 _UNITS = (("years", 365.25 * 86400.0), ("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0))
 
@@ -20,11 +25,20 @@ def processor_seconds(task: Task, scale: Scale) -> float:
         return COMPUTED
     chain, expansion = config.chain, config.expansion
     steps = chain.burn_in + chain.draws * chain.cycle_length
+    dense = isinstance(config.model, MLP)
+    steps *= chain.batch_size / _usual_batch(scale) * (DENSE if dense else 1.0)
+    steps *= config.sampler.leapfrog_steps if isinstance(config.sampler, HMC) else 1
     depth = expansion.out + expansion.into
     step = cost.step * (1.0 + (cost.expanded - 1.0) * depth / 2.0)
     judged = cost.evaluation * (1.0 if STRESS in task.parts else UNSTRESSED)
     judged += cost.diagnosis if DIAGNOSE in task.parts else 0.0
+    judged *= DENSE_JUDGED if dense else 1.0
     return config.chains * (cost.start + steps * step) + judged
+
+
+@cache
+def _usual_batch(scale: Scale) -> int:
+    return scale.config({"sampler.name": "sgd", "sampler.step_size": 1.0}).chain.batch_size
 
 
 def wall_seconds(tasks: Sequence[Task], scale: Scale, at_once: int) -> float:

@@ -112,8 +112,8 @@ class FigureSpec(NamedTuple):
       caption: how to read it.
       arms: only these; all if empty.
       percent: y is a share.
-      kind: "lines", "histograms" of entropy, "roc", "boxes" over corruptions, or "layers": every
-        layer faintly and the extreme one.
+      kind: "lines", "histograms" of entropy, "roc", "boxes" over corruptions, "layers": every
+        layer faintly and the extreme one, or "plane": contours of the first arm's first seed.
     """
 
     title: str
@@ -123,7 +123,7 @@ class FigureSpec(NamedTuple):
     caption: str
     arms: Sequence[str] = ()
     percent: bool = False
-    kind: Literal["lines", "histograms", "roc", "boxes", "layers"] = "lines"
+    kind: Literal["lines", "histograms", "roc", "boxes", "layers", "plane"] = "lines"
 
 
 class Experiment(NamedTuple):

@@ -7,9 +7,11 @@ import numpy as np
 
 from pxsgmcmc.report.drawing import DASHED, Curve, Drawing, draw, finished, panel, suited_scale
 from pxsgmcmc.report.drawing import scale as set_scale
+from pxsgmcmc.report.geometry_figures import FigureWords, plane_figure
 from pxsgmcmc.report.svg import MUTED, SERIES
 from pxsgmcmc.reproduce.experiment import FigureSpec
 from pxsgmcmc.reproduce.record import Record
+from pxsgmcmc.results import Plane
 
 
 class Series(NamedTuple):
@@ -41,6 +43,8 @@ def drawn(spec: FigureSpec, series: Sequence[Series], name: str) -> Drawing | No
         "histograms": _histograms,
         "boxes": _boxes,
     }
+    if spec.kind == "plane":
+        return _plane(spec, shown, name)
     axes = panel(spec.x, spec.y)
     said = kinds[spec.kind](axes, spec, shown)
     if not said:
@@ -137,6 +141,28 @@ def _boxes(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
                 said.append(f"{one.name}: median {middle:.3g} at severity 5.")
     set_scale(axes, "y")
     return said
+
+
+def _plane(spec: FigureSpec, series: Sequence[Series], name: str) -> Drawing | None:
+    """Planes cannot be averaged: that of the first record that has one."""
+    for one in series:
+        for record in one.records:
+            kept = {
+                key: [float(v or 0.0) for v in record.curves.get(f"{spec.curve}/{key}", ())]
+                for key in ("x", "y", "error", "points", "draws")
+            }
+            if kept["error"]:
+                first, second, third = map(int, kept["draws"])
+                plane = Plane(
+                    draws=(first, second, third),
+                    points=list(zip(kept["points"][::2], kept["points"][1::2], strict=True)),
+                    x=kept["x"],
+                    y=kept["y"],
+                    error=np.reshape(kept["error"], (len(kept["y"]), len(kept["x"]))).tolist(),
+                )
+                words = FigureWords(name, spec.title, spec.caption)
+                return plane_figure(plane, one.colour, words, shares=True)
+    return None
 
 
 def _mean(curves: Sequence[Sequence[float | None]]) -> list[float]:

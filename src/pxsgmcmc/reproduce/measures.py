@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from pxsgmcmc.results import Diagnostics, Extremes, Results, Spectra, Split
+from pxsgmcmc.results import Diagnostics, Extremes, Plane, Results, Spectra, Split
 
 Values = dict[str, float]
 Curves = dict[str, list[float | None]]
@@ -92,9 +92,15 @@ def diagnosed_values(diagnostics: Diagnostics) -> tuple[Values, Curves]:
         values["lines/barrier"] = fmean(line.barrier for line in lines)
         curves["lines/at"] = list(lines[0].at)
         curves["lines/error"] = [fmean(e) for e in zip(*(x.error for x in lines), strict=True)]
-    convergence = getattr(diagnostics.convergence, "median", {})
-    if isinstance(convergence.get("r_hat"), float):
-        values["chains/r_hat"] = convergence["r_hat"]
+    if isinstance(plane := diagnostics.plane, Plane):
+        curves |= {"plane/x": list(plane.x), "plane/y": list(plane.y)}
+        curves["plane/error"] = [value for row in plane.error for value in row]
+        curves["plane/points"] = [value for point in plane.points for value in point]
+        curves["plane/draws"] = list(map(float, plane.draws))
+    for over, name in (("median", "r_hat"), ("worst", "r_hat_worst")):
+        r_hat = getattr(diagnostics.convergence, over, {}).get("r_hat")
+        if isinstance(r_hat, float):
+            values[f"chains/{name}"] = r_hat
     return values, curves
 
 

@@ -88,6 +88,7 @@ class Planner:
     ):
         self.scale, self.chosen, self.places, self._sets = scale, dict(chosen), places, sets
         self._parts: dict[str, set[str]] = {}
+        self._digests: dict[str, str] = {}  # by arm: made once for all seeds
         for experiment in all_experiments(scale.name):
             self.know(experiment)
 
@@ -133,6 +134,11 @@ class Planner:
 
     def digest(self, arm: Arm) -> str:
         """Twelve digits that two arms share if they are the same but for their labels."""
+        if (key := repr(arm)) not in self._digests:
+            self._digests[key] = self._digest(arm)
+        return self._digests[key]
+
+    def _digest(self, arm: Arm) -> str:
         if arm.compute:
             decides: Any = {"compute": arm.compute, "scale": self.scale.name, **arm.over}
         else:
