@@ -52,8 +52,9 @@ def run(
       resume: go on with the run in it, if there is one.
       accept_changes: with --resume, go on although what decides the draws (data, settings, JAX's
         random numbers) is not as the run began; that is written into its manifest.
-      engine: where several chains run: local (processes on this machine) or slurm (a cluster; what
-        follows the name are options of sbatch). See docs/engines.md.
+      engine: where several chains run: local (processes on this machine), slurm (a cluster; what
+        follows the name are options of sbatch) or ray (with --address, --num-cpus, --num-gpus of
+        each job). See docs/engines.md.
       settings: flags over the configuration.
     """
     if accept_changes and not resume:
