@@ -12,7 +12,7 @@ from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.local import Local
 from pxsgmcmc.jobs.ray import Ray
 from pxsgmcmc.jobs.slurm import Slurm
-from pxsgmcmc.reproduce.catalogue import MISSING, all_experiments, experiment_named
+from pxsgmcmc.reproduce.catalogue import all_experiments, experiment_named
 from pxsgmcmc.reproduce.estimate import check_patience, processor_seconds, spelt, wall_seconds
 from pxsgmcmc.reproduce.experiment import Experiment, Needed
 from pxsgmcmc.reproduce.outcome import claims_markdown, claims_rows, in_columns, made_lines
@@ -104,7 +104,6 @@ def list_experiments() -> None:
     pxsgmcmc reproduce list
     """
     rows = [[one.name, "/".join(one.scales), one.title] for one in all_experiments()]
-    rows += [[name, "not yet", about] for name, about in MISSING.items()]
     print("\n".join(in_columns(rows)))
 
 
