@@ -18,7 +18,7 @@ import jax.numpy as jnp
 
 from pxsgmcmc.devices import batch_mean
 from pxsgmcmc.errors import UserError, check_count, one_line
-from pxsgmcmc.expansion.factors import LowRank, log_abs_det
+from pxsgmcmc.expansion.factors import LowRank, as_square, log_abs_det, transpose
 from pxsgmcmc.expansion.position import Expanded, collapse
 from pxsgmcmc.priors import Normal, OnWeights, Prior, as_prior, normal
 from pxsgmcmc.problem import Problem
@@ -281,6 +281,9 @@ def _log_volume(position: Tree) -> Array:
             columns = sum(
                 math.prod(leaf.shape) // width for leaf in layer.leaves if getattr(leaf, side)
             )
-            for factor in getattr(factors, side):
+            own = getattr(factors, side)
+            # Wider inside, they count by their product; its order does not matter to |det|.
+            own = as_square(own if side == "out" else tuple(map(transpose, own)))
+            for factor in own:
                 total = total + columns * log_abs_det(factor)
     return total

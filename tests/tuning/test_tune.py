@@ -134,7 +134,7 @@ def test_bad_input_is_answered_in_one_sentence_before_anything_runs(config, tmp_
     def tuned(*flags):
         return call("tune", str(config), "--out", str(tmp_path / "out"), *flags)
 
-    assert_one_line(tuned("--engine", "slurmm"), 2, "`--engine` cannot be 'slurmm'", "local")
+    assert_one_line(tuned("--engine", "slurmm"), 2, "`--engine` cannot be 'slurmm'", "mean `slurm`")
     assert_one_line(tuned("--space", "prior.variance=-1:1"), 2, "above 0 for prior.variance")
     assert_one_line(tuned("--tune.space.prior.variance", "[-1, 1]"), 2, "above 0 for prior.varia")
     assert_one_line(tuned("--budget", "soon"), 2, "`--budget`", "30m")

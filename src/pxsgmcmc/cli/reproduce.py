@@ -10,8 +10,9 @@ import tyro
 from pxsgmcmc.errors import UserError, check_count, did_you_mean
 from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.local import Local
+from pxsgmcmc.jobs.ray import Ray
 from pxsgmcmc.jobs.slurm import Slurm
-from pxsgmcmc.reproduce.catalogue import MISSING, all_experiments, experiment_named
+from pxsgmcmc.reproduce.catalogue import all_experiments, experiment_named
 from pxsgmcmc.reproduce.estimate import check_patience, processor_seconds, spelt, wall_seconds
 from pxsgmcmc.reproduce.experiment import Experiment, Needed
 from pxsgmcmc.reproduce.outcome import claims_markdown, claims_rows, in_columns, made_lines
@@ -54,8 +55,8 @@ def reproduce(
       name: of the experiment, see `pxsgmcmc reproduce list`; all for all of them.
       scale: desk (minutes), laptop (hours, needs CIFAR-10) or paper (published size).
       seeds: of every method; 8 at the desk scale, otherwise 4.
-      engine: where chains run: local (processes on this machine) or slurm (a cluster; what follows
-        the name are options of sbatch). See docs/engines.md.
+      engine: where chains run: local (processes on this machine), slurm or ray (clusters; what
+        follows the name are options). See docs/engines.md.
       at_once: runs at the same time; one for each core unless told, and 32 on a cluster.
       only: one method or row of the table; the others are left as they are.
       dry_run: list what would be run, and what it would cost.
@@ -103,7 +104,6 @@ def list_experiments() -> None:
     pxsgmcmc reproduce list
     """
     rows = [[one.name, "/".join(one.scales), one.title] for one in all_experiments()]
-    rows += [[name, "not yet", about] for name, about in MISSING.items()]
     print("\n".join(in_columns(rows)))
 
 
@@ -234,7 +234,7 @@ def first_updates(
     return 0
 
 
-def _machine(engine: str, at_once: int | None) -> Local | Slurm:
+def _machine(engine: str, at_once: int | None) -> Local | Slurm | Ray:
     if at_once is not None:
         check_count("at-once", at_once, at_least=1)
     return engine_named(engine, at_once)

@@ -53,8 +53,9 @@ def run(
       coordinator: where the first of `chain.processes` listens; the same for all of them. Left out
         where the cluster knows it, as SLURM does.
       process_id: which of these processes this is, from 0.
-      engine: where several chains run: local (processes on this machine) or slurm (a cluster; what
-        follows the name are options of sbatch). See docs/engines.md.
+      engine: where several chains run: local (processes on this machine), slurm (a cluster; what
+        follows the name are options of sbatch) or ray (with --address, --num-cpus, --num-gpus of
+        each job). See docs/engines.md.
       settings: flags over the configuration.
     """
     if accept_changes and not resume:

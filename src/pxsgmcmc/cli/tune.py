@@ -48,8 +48,8 @@ def tune_config(
         NAME=LOW:HIGH, or NAME=VALUE to keep it there. Can be given several times; a section
         [tune.space] of the configuration says the same.
       search: tpe (needs Optuna), best-first (built in, all trials of equal length), or auto.
-      engine: where trials run: local (processes on this machine) or slurm (a cluster; what follows
-        the name are options of sbatch). See docs/engines.md.
+      engine: where trials run: local (processes on this machine), slurm or ray (clusters; what
+        follows the name are options). See docs/engines.md.
       at_once: trials that run at the same time; as many as there are cores if not given, and 32 on
         a cluster.
       out: folder of the search; runs/NAME-tune if not given.

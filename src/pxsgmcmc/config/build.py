@@ -176,6 +176,7 @@ def method_name(config: Config) -> str:
     notes = [f"c={expansion.out}", f"d={expansion.into}"]
     if expansion.rank is not None:
         notes.append(f"rank {expansion.rank}" + " of the width" * isinstance(expansion.rank, float))
+    notes += [f"{expansion.inner:g} times as wide inside"] * (expansion.inner > 1.0)
     notes += ["on input"] * expansion.input + ["on logits"] * expansion.logits
     notes += ["frozen factors"] * expansion.frozen
     notes += ["prior on weights"] * config.prior.on_weights
@@ -206,6 +207,7 @@ def _plan(config: Config, shapes: Tree, ends: dict[str, str]) -> Plan | None:
             out=expansion.out,
             into=expansion.into,
             rank=expansion.rank,
+            inner=expansion.inner,
             input_layer=ends.get("input_layer"),
             logits_layer=ends.get("logits_layer"),
             expand_input=expansion.input,

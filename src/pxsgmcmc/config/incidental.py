@@ -21,6 +21,9 @@ INCIDENTAL = (
     "chain.matmul_precision",
 )
 
+# Settings that came later, at what all runs before them had: runs keep their digests.
+_LATER = (("expansion.inner", 1.0),)
+
 
 def is_incidental(setting: str) -> bool:
     """Whether a setting by its full name is one of these, or in one of these sections.
@@ -37,7 +40,7 @@ def deciding(table: dict[str, Any], above: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in table.items():
         name = f"{above}{key}"
-        if is_incidental(name):
+        if is_incidental(name) or (name, value) in _LATER:
             continue
         if isinstance(value, dict):
             flat |= deciding(value, f"{name}.")

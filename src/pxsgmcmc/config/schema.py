@@ -9,7 +9,16 @@ import msgspec
 
 from pxsgmcmc.config.model_sections import AnyLikelihood, AnyModel
 from pxsgmcmc.config.sampler_sections import AnySampler
-from pxsgmcmc.config.section import Above, AtLeast0, Count, Fraction, Positive, Section, UpTo1000
+from pxsgmcmc.config.section import (
+    Above,
+    AtLeast0,
+    AtLeast1,
+    Count,
+    Fraction,
+    Positive,
+    Section,
+    UpTo1000,
+)
 
 
 class Data(Section):
@@ -66,6 +75,7 @@ class Expansion(Section):
       out: factors on output channels (c).
       into: factors on input channels (d).
       rank: none for full matrices; a whole number or a fraction of the width for low rank.
+      inner: how many times as wide as the layer it is between two factors of a side.
       input: also on the network's input.
       logits: also on the network's output.
       frozen: factors stay where they start, as a control.
@@ -74,6 +84,7 @@ class Expansion(Section):
     out: Count = 0
     into: Count = 0
     rank: Positive | Fraction | None = None
+    inner: AtLeast1 = 1.0
     input: bool = False
     logits: bool = False
     frozen: bool = False

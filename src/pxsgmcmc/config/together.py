@@ -28,7 +28,11 @@ def check_together(config: Config) -> Config:
             "start each as a run of its own."
         )
     if not (expansion.out or expansion.into):
-        for setting, asked in (("rank", expansion.rank is not None), ("frozen", expansion.frozen)):
+        for setting, asked in (
+            ("rank", expansion.rank is not None),
+            ("inner", expansion.inner > 1.0),
+            ("frozen", expansion.frozen),
+        ):
             if asked:
                 raise UserError(
                     f"`expansion.{setting}` needs factors: set `expansion.out` or `expansion.into`."

@@ -6,8 +6,8 @@ from typing import Any
 
 import jax
 
-from pxsgmcmc.errors import UserError, check_count
-from pxsgmcmc.expansion.factors import Factor, identity, low_rank_identity
+from pxsgmcmc.errors import UserError, check_count, check_number
+from pxsgmcmc.expansion.factors import Factor, identity, low_rank_identity, wide_identity
 from pxsgmcmc.expansion.plan import FactorPlan, LayerPlan, Plan
 from pxsgmcmc.expansion.position import Expanded, LayerFactors
 from pxsgmcmc.expansion.rules import Layer, Rule, find_layers
@@ -21,6 +21,7 @@ def plan(
     out: int = 1,
     into: int = 1,
     rank: int | float | None = None,
+    inner: float = 1.0,
     layers: Mapping[str, Mapping[str, Any]] | None = None,
     rules: Sequence[Rule] = (),
     input_layer: str | None = None,
@@ -36,6 +37,8 @@ def plan(
       into: how many multiply the input channels (d in the paper).
       rank: None for full matrices; a whole number, or a fraction of the width, for diagonal plus
         low rank.
+      inner: how many times as wide as the layer it is between the factors of one side, of which
+        there must then be two at least: P_1 is (inner width, width), P_c (width, inner width).
       layers: pattern of layer names -> {"out": .., "into": .., "rank": ..}, over the three above.
       rules: axes of leaves that the presets do not recognise, or should treat otherwise.
       input_layer: pattern of the layer that takes the network's input; by default recognised as the
@@ -54,6 +57,7 @@ def plan(
     check_float_leaves("params", params)
     check_count("out", out)
     check_count("into", into)
+    check_number("inner", inner, at_least=1.0)
     found = find_layers(params, rules)
     names = [layer.name for layer in found]
     # What a rule leaves alone still stands between its neighbours and the outside.
@@ -77,8 +81,10 @@ def plan(
         rows.append(
             LayerPlan(
                 layer,
-                _factor_plan(settings["out"], layer.out_width, settings["rank"], layer.name),
-                _factor_plan(settings["into"], layer.into_width, settings["rank"], layer.name),
+                _factor_plan(settings["out"], layer.out_width, settings["rank"], inner, layer.name),
+                _factor_plan(
+                    settings["into"], layer.into_width, settings["rank"], inner, layer.name
+                ),
                 note,
             )
         )
@@ -93,7 +99,8 @@ def expand(params: Tree, plan: Plan, key: Key | None = None) -> Expanded:
     Args:
       params: what the plan was made for.
       plan: from `plan(params, ...)`.
-      key: needed by low-rank factors, whose `left` part starts at random.
+      key: needed by low-rank factors, whose `left` part starts at random, and by factors that are
+        wider inside, for what the first of them has more than the identity.
 
     Example:
       >>> import jax.numpy as jnp
@@ -115,11 +122,16 @@ def expand(params: Tree, plan: Plan, key: Key | None = None) -> Expanded:
 
     def make(side: FactorPlan, layer: Layer, offset: int) -> tuple[Factor, ...]:
         dtype = leaves[layer.leaves[0].place].dtype
-        if side.rank is None or not side.count:
+        if side.rank is side.inner is None or not side.count:
             return tuple(identity(side.width, dtype) for _ in range(side.count))
         if key is None:
-            raise UserError("`key` must be given to `expand` when `rank` is set.")
+            setting = "inner" if side.rank is None else "rank"
+            raise UserError(f"`key` must be given to `expand` when `{setting}` is set.")
         layer_key = jax.random.fold_in(jax.random.fold_in(key, layer.leaves[0].place), offset)
+        if side.inner is not None:
+            wide = wide_identity(layer_key, side.width, side.inner, side.count, dtype)
+            return tuple(one.T for one in wide) if offset else tuple(wide)
+        assert side.rank is not None
         keys = jax.random.split(layer_key, side.count)
         return tuple(low_rank_identity(k, side.width, side.rank, dtype) for k in keys)
 
@@ -130,9 +142,19 @@ def expand(params: Tree, plan: Plan, key: Key | None = None) -> Expanded:
     return Expanded(params, factors, tuple(row.layer for row in plan.layers))
 
 
-def _factor_plan(count: int, width: int | None, rank: Any, layer: str) -> FactorPlan:
+def _factor_plan(count: int, width: int | None, rank: Any, inner: float, layer: str) -> FactorPlan:
     if width is None:
         return FactorPlan(0, 0, None)
+    wider = round(inner * width)
+    if wider > width and count == 1:
+        raise UserError(
+            f"`inner` needs no or at least two factors on a side, since they are {width} wide "
+            f"outside, got one in layer {layer!r}; set `out` and `into` to 2."
+        )
+    if wider > width and count:
+        if rank is not None:
+            raise UserError(f"`inner` needs full factors, got `rank` {rank!r} for layer {layer!r}.")
+        return FactorPlan(count, width, None, wider)
     if rank is None:
         return FactorPlan(count, width, None)
     fits = isinstance(rank, int | float) and not isinstance(rank, bool) and rank > 0

@@ -1,7 +1,7 @@
-"""The square factors that multiply a weight: full matrices, or diagonal plus low rank."""
+"""The factors that multiply a weight: full matrices, square or not, or diagonal plus low rank."""
 
 import math
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
@@ -35,8 +35,27 @@ def low_rank_identity(key: Key, width: int, rank: int, dtype: jnp.dtype) -> LowR
     return LowRank(jnp.ones(width, dtype), left.astype(dtype), jnp.zeros((rank, width), dtype))
 
 
+def wide_identity(key: Key, width: int, inner: int, count: int, dtype: jnp.dtype) -> list[Array]:
+    """Factors (inner, width), (inner, inner), .., (width, inner) whose product is the identity.
+
+    Each is the identity, padded. What the first one is padded with is random, N(0, 1 / width): with
+    zeros there and in the last one the added channels would sit on a saddle.
+    """
+    more = jax.random.normal(key, (inner - width, width), float) / math.sqrt(width)
+    first = jnp.concatenate([jnp.eye(width, dtype=dtype), more.astype(dtype)])
+    middle = [jnp.eye(inner, dtype=dtype) for _ in range(count - 2)]
+    return [first, *middle, jnp.eye(width, inner, dtype=dtype)]
+
+
+def as_square(factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
+    """The same factors of one side, P_1 first, as square ones: those that are not, multiplied."""
+    if all(isinstance(one, LowRank) or one.shape[0] == one.shape[1] for one in factors):
+        return factors
+    return (reduce(lambda product, one: _product(one, product), map(as_matrix, factors)),)
+
+
 def as_matrix(factor: Factor) -> Array:
-    """The factor written out, (p, p).
+    """The factor written out, (p, p) unless it is not square.
 
     Example:
       >>> as_matrix(LowRank(jnp.ones(2), jnp.ones((1, 2)), jnp.zeros((1, 2)))).tolist()
@@ -88,6 +107,6 @@ def less_identity(factors: Tree) -> Tree:
     def less(factor: Any) -> Any:
         if isinstance(factor, LowRank):
             return factor._replace(diagonal=factor.diagonal - jnp.ones_like(factor.diagonal))
-        return factor - jnp.eye(factor.shape[0], dtype=factor.dtype)
+        return factor - jnp.eye(*factor.shape, dtype=factor.dtype)
 
     return jax.tree.map(less, factors, is_leaf=lambda node: isinstance(node, LowRank))

@@ -16,23 +16,30 @@ class FactorPlan:
     count: int
     width: int
     rank: int | None  # None is a full matrix
+    inner: int | None = None  # width between them, None for square ones
 
     @property
     def parameters(self) -> int:
         """Numbers in all of them."""
+        if self.inner is not None:
+            return 2 * self.width * self.inner + (self.count - 2) * self.inner**2
         one = self.width**2 if self.rank is None else self.width * (1 + 2 * self.rank)
         return self.count * one
 
     def merge_cost(self, leaf_size: int) -> int:
         """Multiply-adds to bring them into a leaf."""
+        if self.inner is not None:  # one of these products a layer is shared by its leaves
+            own = (self.count - 2) * self.inner**2 * self.width + self.width**2 * self.inner
+            return own + self.width * leaf_size
         each = self.width if self.rank is None else 2 * self.rank + 1
         return self.count * each * leaf_size
 
     def __str__(self) -> str:
-        """Such as "1 x 64x64" or "2 x 64, rank 8"."""
+        """Such as "64x64", "2 of 64r8" or "2 of 64x96"."""
         if not self.count:
             return "-"
-        kind = f"{self.width}x{self.width}" if self.rank is None else f"{self.width}r{self.rank}"
+        kind = f"{self.width}x{self.inner or self.width}"
+        kind = kind if self.rank is None else f"{self.width}r{self.rank}"
         return kind if self.count == 1 else f"{self.count} of {kind}"
 
 

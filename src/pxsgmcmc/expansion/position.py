@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from pxsgmcmc.expansion.factors import Factor, multiply, transpose
+from pxsgmcmc.expansion.factors import Factor, as_square, multiply, transpose
 from pxsgmcmc.expansion.rules import Layer
 from pxsgmcmc.types import Tree
 
@@ -13,8 +13,8 @@ from pxsgmcmc.types import Tree
 class LayerFactors(NamedTuple):
     """The factors of one layer; P_1 and Q_1 stand next to the base."""
 
-    out: tuple[Factor, ...]  # P_1 .. P_c, each (n_out, n_out)
-    into: tuple[Factor, ...]  # Q_1 .. Q_d, each (n_in, n_in)
+    out: tuple[Factor, ...]  # P_1 .. P_c, each (n_out, n_out), or wider inside
+    into: tuple[Factor, ...]  # Q_1 .. Q_d, each (n_in, n_in), or wider inside
 
 
 @jax.tree_util.register_dataclass
@@ -49,10 +49,10 @@ def collapse(position: Tree) -> Tree:
     for layer in position.layers:
         factors = position.factors[layer.name]
         for leaf in layer.leaves:
-            for P in factors.out if leaf.out else ():
+            for P in as_square(factors.out) if leaf.out else ():
                 leaves[leaf.place] = multiply(P, leaves[leaf.place], leaf.out)
-            for Q in factors.into if leaf.into else ():
-                leaves[leaf.place] = multiply(transpose(Q), leaves[leaf.place], leaf.into)
+            for Q in as_square(tuple(map(transpose, factors.into))) if leaf.into else ():
+                leaves[leaf.place] = multiply(Q, leaves[leaf.place], leaf.into)
             # Compiled together with the network, XLA turns its products round to save a transpose
             # here, and a factor at the identity would change the gradient's last bits.
             leaves[leaf.place] = jax.lax.optimization_barrier(leaves[leaf.place])

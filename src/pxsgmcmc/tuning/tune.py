@@ -111,8 +111,8 @@ def tune(
       budget: seconds that the search may take in all.
       search: "tpe" (Optuna's, with trials stopped early), "best-first" (built in, all trials of
         equal length), or "auto" for the first that is installed.
-      engine: "local" for processes on this machine, "slurm OPTIONS" for a cluster (see
-        docs/engines.md), or an engine.
+      engine: "local" for processes on this machine, "slurm OPTIONS" or "ray OPTIONS" for
+        a cluster (see docs/engines.md), or an engine.
       at_once: trials that run at the same time; as many as there are cores if not given, and 32 on
         a cluster.
       out: folder of the search.

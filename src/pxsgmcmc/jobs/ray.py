@@ -1,0 +1,240 @@
+"""Jobs on a Ray cluster, or on one that is started on this machine.
+
+A job is a Ray task that starts the job's process and waits for it: threads, large pages and signals
+want a fresh process, and a worker of Ray is none. The kernel ends that process when the worker ends
+(`memory.end_with`), so a killed worker or node takes its chains along; one that is only cut off may
+go on writing until its lease is over, as everywhere. Ray itself retries nothing. It is given the
+path of a sheet, a number and words, and answers with an exit code.
+"""
+
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pxsgmcmc.errors import UserError, check_count, did_you_mean
+from pxsgmcmc.jobs.engine import Watch
+from pxsgmcmc.jobs.job import Job
+from pxsgmcmc.jobs.local import COMMAND, environment
+from pxsgmcmc.jobs.queue import Pace, Seen
+from pxsgmcmc.jobs.queued import run_queued
+from pxsgmcmc.jobs.sheet import Sheet, read_sheet
+
+PACE = Pace(queue=0.5, settle=5.0)
+WAITS = (30, 120, 300)  # seconds for Ray to start, one attempt after the other
+# What a process on another host must know as we know it, besides the paths.
+_PASSED_ON = ("PXSGMCMC_", "JAX_", "XLA_", "PJRT_")
+
+
+@dataclass(frozen=True)
+class Ray:
+    """The engine of a Ray cluster.
+
+    Attributes:
+      at_once: how many jobs are handed to Ray at the same time.
+      address: of the cluster; "auto" for one that runs, as RAY_ADDRESS or `ray start` says, and one
+        on this machine alone if there is none.
+      cpus: of each job, by which Ray decides how many run on a node.
+      gpus: of each job, of which it sees no others.
+      command: what to start for each job; a folder and numbers are added.
+      pace: how often to look.
+    """
+
+    at_once: int
+    address: str = "auto"
+    cpus: float = 1.0
+    gpus: float = 0.0
+    command: tuple[str, ...] = COMMAND
+    pace: Pace = PACE
+
+    def __post_init__(self) -> None:
+        """See that Ray is there."""
+        check_count("at_once", self.at_once, at_least=1)
+        _ray()
+
+    def run(self, jobs: Sequence[Job], watch: Watch) -> int | None:
+        """Run all jobs to their end; see `Engine`."""
+        ray, ours = _ray(), False
+        if not ray.is_initialized():
+            connect(self.address, _to_standard_error)
+            ours = True
+        try:
+            queue = _Queue(self.command, {"num_cpus": self.cpus, "num_gpus": self.gpus})
+            queue.check_room(_to_standard_error)
+            pace = self.pace._replace(most=self.at_once)
+            return run_queued(queue, jobs, watch, pace, self.command[0])
+        finally:
+            if ours:
+                ray.shutdown()
+
+
+def ray_engine(options: Sequence[str], at_once: int) -> Ray:
+    """The engine with options as they are typed.
+
+    Args:
+      options: --address=HOST:PORT, --num-cpus=N, --num-gpus=N.
+      at_once: how many jobs are handed to Ray at the same time.
+    """
+    known = {"--address": "address", "--num-cpus": "cpus", "--num-gpus": "gpus"}
+    given: dict[str, Any] = {}
+    for option in options:
+        name, _, value = option.partition("=")
+        if name not in known:
+            raise UserError(f"`--engine ray` has no option {name!r}; {did_you_mean(name, known)}")
+        try:
+            given[known[name]] = value if name == "--address" else float(value)
+        except ValueError:
+            raise UserError(f"`--engine ray {name}` must be a number, got {value!r}.") from None
+    return Ray(at_once, **given)
+
+
+def connect(address: str, say: Callable[[str], None]) -> None:
+    """Connect to the cluster that runs, or start one on this machine."""
+    ray = _ray()
+    quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else workers, and chains, run at 15
+    try:
+        ray.init(address=address, **quiet)
+        return
+    except ConnectionError as error:
+        if address != "auto":
+            raise UserError(
+                f"`--engine ray --address={address}` must be that of a cluster that runs: there "
+                "is none; start it with `ray start --head`."
+            ) from error
+    for place, seconds in enumerate(WAITS):
+        os.environ["RAY_gcs_server_port_wait_time_s"] = str(seconds)
+        os.environ["RAY_NUM_REDIS_GET_RETRIES"] = str(seconds)
+        try:
+            ray.init(include_dashboard=False, **quiet)
+            return
+        except Exception as error:  # Ray raises plain ones when its own start takes too long
+            with suppress(Exception):
+                ray.shutdown()
+            if place + 1 == len(WAITS):
+                raise UserError(
+                    f"Ray did not start on this machine within {seconds} s ({error}): try again "
+                    "when it is less busy, or take `--engine local`."
+                ) from error
+            say(f"Ray did not start within {seconds} s; trying again with {WAITS[place + 1]} s")
+
+
+@dataclass(frozen=True)
+class _Queue:
+    """Ray's tasks; see `Queue`."""
+
+    command: tuple[str, ...]
+    needs: dict[str, float]
+    engine: str = "ray"
+    _tasks: dict[str, Any] = field(default_factory=dict)
+    _words: dict[str, str] = field(default_factory=dict)
+
+    def check_room(self, say: Callable[[str], None]) -> None:
+        """Say so if no node of the cluster could take a job."""
+        wanted = {"CPU": self.needs["num_cpus"], "GPU": self.needs["num_gpus"]}
+        nodes = [node["Resources"] for node in _ray().nodes() if node["Alive"]]
+        if not any(all(node.get(k, 0.0) >= v for k, v in wanted.items()) for node in nodes):
+            text = ", ".join(f"{value:g} {name}" for name, value in wanted.items() if value)
+            say(f"No node of the Ray cluster has {text}: jobs wait until there is one")
+
+    def submit(self, sheet: Sheet, numbers: Sequence[int]) -> dict[int, str]:
+        """A task for each."""
+        options = {"max_retries": 0, "scheduling_strategy": "SPREAD", **self.needs}
+        attending = _ray().remote(attend).options(**options)
+        passed_on = {k: v for k, v in os.environ.items() if k.startswith(_PASSED_ON)}
+        passed_on["PYTHONPATH"] = environment(1)["PYTHONPATH"]
+        prefix, names = secrets.token_hex(4), {}
+        for number in numbers:
+            names[number] = f"{prefix}-{number}"
+            self._tasks[names[number]] = attending.remote(
+                str(sheet.folder), number, list(self.command[1:]), passed_on
+            )
+        return names
+
+    def look(self) -> dict[str, Seen] | None:
+        """All tasks that Ray has, and keep the last words of the others."""
+        if not self._tasks:
+            return {}
+        ray = _ray()
+        refs = {ref: name for name, ref in self._tasks.items()}
+        ready, _ = ray.wait(list(refs), num_returns=len(refs), timeout=0)
+        for ref in ready:
+            try:
+                self._words[refs[ref]] = _words_of(ray.get(ref))
+            except ray.exceptions.RayError as error:  # its worker or its node is gone
+                self._words[refs[ref]] = f"Ray says {type(error).__name__}"
+            del self._tasks[refs[ref]]
+        return dict.fromkeys(self._tasks, Seen(running=True))
+
+    def stop(self, names: Sequence[str]) -> None:
+        """Nothing: those who attend to jobs see that the sheet is to stop."""
+
+    def kill(self, names: Sequence[str]) -> None:
+        """End the workers, and with them the jobs."""
+        for name in names:
+            if (ref := self._tasks.pop(name, None)) is not None:
+                with suppress(Exception):  # it ended by itself
+                    _ray().cancel(ref, force=True)
+
+    def last_words(self, name: str) -> str:
+        """How its process died, or its worker."""
+        return self._words.pop(name, "")
+
+
+def attend(folder: str, number: int, words: list[str], variables: dict[str, str]) -> int:
+    """Run the process of a job to its end; the task of Ray.
+
+    Args:
+      folder: of the sheet.
+      number: of the job.
+      words: what to start, after the interpreter, which is that of the worker.
+      variables: of the environment, that the process is to have besides the worker's.
+
+    Returns:
+      The exit code, minus the number of the signal that it died of.
+    """
+    sheet = read_sheet(Path(folder))
+    if sheet.stopping:
+        return 0
+    path = sheet.path
+    with path(number, "out").open("ab") as out, path(number, "err").open("ab") as errors:
+        child = subprocess.Popen(
+            [sys.executable, *words, folder, str(number), str(os.getpid())],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=errors,
+            env=os.environ | variables,
+            cwd=sheet.facts.cwd,
+            start_new_session=True,
+        )
+    told = False
+    try:
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return child.wait(timeout=0.5)
+            if not told and sheet.stopping:
+                child.terminate()
+                told = True
+    finally:
+        child.kill()
+
+
+def _words_of(code: int) -> str:
+    return f"signal {-code}" if code < 0 else ""
+
+
+def _to_standard_error(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ModuleNotFoundError as error:
+        raise UserError("`--engine ray` needs Ray: pip install 'pxsgmcmc[ray]'.") from error
+    return ray
