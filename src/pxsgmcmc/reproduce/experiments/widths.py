@@ -8,13 +8,12 @@ _TWO = {"expansion.out": 2, "expansion.into": 2}
 EXPERIMENT = Experiment(
     name="widths",
     title="Factors that are not square",
-    about="Two factors on either side of every weight, square or with an inner width of one and a "
-    "half or two times the layer's, beside one factor and none.",
+    about="Two factors on either side of every weight, square or with an inner width of two "
+    "times the layer's, beside one factor and none.",
     arms=lambda scale: [
         Arm(PLAIN, "SGHMC"),
         Arm(ONE, "PX-SGHMC"),
         Arm(TWO, "PX-SGHMC", _TWO),
-        Arm(f"{TWO}, 1.5 times as wide", "PX-SGHMC", {**_TWO, "expansion.inner": 1.5}),
         Arm(f"{TWO}, 2 times as wide", "PX-SGHMC", {**_TWO, "expansion.inner": 2.0}),
     ],
     tables=lambda scale: [
