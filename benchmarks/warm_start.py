@@ -20,8 +20,7 @@ from automatic import TASKS, problem_of
 import pxsgmcmc as px
 from pxsgmcmc import priors
 from pxsgmcmc.tuning.approach import approach
-from pxsgmcmc.tuning.default_prior import fan_in_variances, network_shapes
-from pxsgmcmc.tuning.fit import LAST
+from pxsgmcmc.tuning.default_prior import LAST, fan_in_variances, network_shapes
 from pxsgmcmc.tuning.flat_energy import FlatEnergy
 from pxsgmcmc.tuning.host_chain import HostChain
 from pxsgmcmc.tuning.speed import speed_and_batch_size
@@ -44,12 +43,12 @@ def line(task: str, seed: int, steps: int, adam_steps: int) -> str:
     """A row of the table."""
     problem = problem_of(task)
     cold = jax.jit(problem.initial)(jax.random.key(seed))
-    last = LAST[problem.likelihood.task]
-    prior = priors.normal(fan_in_variances(network_shapes(problem, cold), last=last))
+    shapes = network_shapes(problem, cold)
+    prior = priors.normal(fan_in_variances(shapes, last=LAST[problem.likelihood.task]))
     energy = FlatEnergy(px.potential(problem, prior=prior), cold)
     size, _ = speed_and_batch_size(energy, problem.train)
     warm = Descent(problem, energy, batch_size=size)(cold, seed=seed, steps=adam_steps)
-    there = approach(energy, [warm], batch_size=size, steps=CAUTIOUS, seed=seed, rows=size)
+    there = approach(energy, [warm], batch_size=size, steps=CAUTIOUS, seed=seed, slow=True)
     log_likelihood = jax.jit(problem.log_likelihood)
 
     def nll(chain: HostChain) -> float:

@@ -24,6 +24,7 @@ from tests.jobs.faults import (
     undisturbed,
     wait_for_writer,
 )
+from tests.reliability.proofs import record
 
 QUICK = Pace(queue=0.2, settle=0.3, locked=0.2, patience=20.0)
 
@@ -73,6 +74,44 @@ def test_a_killed_worker_and_a_killed_chain_go_on_bit_for_bit(own_cluster, tmp_p
     assert any("(signal 9); resuming it" in sentence for sentence in heard.sentences)
     assert harm(jobs, whole) == Counter(chains=2, identical=2, double_writes=0, damaged=0)
     assert not place_of(jobs).exists()
+
+
+class OneNode:
+    """Ray on this machine as `faults.Cluster` has it: processes can be killed, the node cannot."""
+
+    def __init__(self):
+        self.killed = Counter()
+
+    def kill_worker(self, process):
+        kind = ("workers_killed", "chains_killed")[sum(self.killed.values()) % 2]
+        self.killed[kind] += 1
+        os.kill(parent_of(process) if kind == "workers_killed" else process, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_twenty_killed_workers_and_chains_change_no_draw(own_cluster, tmp_path):
+    jobs = chains(tmp_path / "runs", 4, 110)
+    whole, node, heard = undisturbed(tmp_path / "whole", 4, 110), OneNode(), Heard()
+
+    def faults():
+        for number in range(20):
+            allow(jobs, 5 * (number + 1))
+            job = jobs[number % 4]
+            token = wait_for_writer(job)
+            node.kill_worker(process_of(job))
+            wait_for_writer(job, but=token)
+        allow(jobs)
+
+    thread = in_background(faults)
+    assert Ray(4, cpus=0.5, command=(*PROGRAM, "small"), pace=QUICK).run(jobs, heard) is None
+    thread.finish()
+    assert set(heard.codes.values()) == {0} and node.killed == Counter(
+        workers_killed=10, chains_killed=10
+    )
+    found = harm(jobs, whole)
+    record("engine_ray_one_node", **node.killed, **found)
+    assert found == Counter(chains=4, identical=4, double_writes=0, damaged=0)
 
 
 def test_what_is_wrong_with_the_options_is_said_in_one_sentence(monkeypatch):

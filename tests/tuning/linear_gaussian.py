@@ -48,6 +48,7 @@ def measured(batch_size: int, temperature: float) -> Pilot:
         batch_size=batch_size,
         temperature=temperature,
         batches=400,
+        settle=0,
     )
     terrain = found.measurement.terrain["base"]
     scale = N**2 / batch_size * (1 - batch_size / N)

@@ -69,7 +69,7 @@ def test_largest_curvatures_are_those_of_the_exact_hessian_to_a_percent(
     monkeypatch.setattr(measure, "SMALL", small)
     position = positions()[kind]
     H, sizes = exact_hessian(kind)
-    found = pilot(energy_of(network), position, batch_size=8, per_layer=True).measurement
+    found = pilot(energy_of(network), position, batch_size=8, settle=0, per_layer=True).measurement
     assert found.largest == pytest.approx(np.linalg.eigvalsh(H)[-1], rel=0.01)
     assert found.error < 0.05
     start = 0
@@ -105,7 +105,7 @@ def test_lanczos_stops_when_nothing_is_left():
 
 
 def test_a_prior_shows_its_curvature_and_is_the_softest_of_a_flat_likelihood():
-    found = pilot(energy_of(apply), FLOATS, batch_size=8).measurement
+    found = pilot(energy_of(apply), FLOATS, batch_size=8, settle=0).measurement
     assert found.scales["base"].prior == pytest.approx(5.0, rel=1e-3)
     assert found.terrain["base"].softest >= 4.99
 

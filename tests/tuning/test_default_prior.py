@@ -2,10 +2,11 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from pxsgmcmc.models import build
-from pxsgmcmc.tuning.default_prior import fan_in_variances
+from pxsgmcmc.tuning.default_prior import drawn, fan_in_variances
 
 MLP = {
     "Dense_0": {"kernel": jnp.ones((5, 7)), "bias": jnp.ones(7)},
@@ -47,3 +48,12 @@ def test_equinox_keeps_inputs_on_the_last_axis():
 
 def test_a_leaf_that_no_rule_knows_counts_all_axes_but_the_last():
     assert fan_in_variances({"mine": jnp.ones((4, 6))}, hidden=2.0)["mine"] == pytest.approx(0.5)
+
+
+def test_a_draw_has_the_variances_of_the_prior():
+    shapes = {"wide": jnp.ones((100, 100)), "narrow": jnp.ones(10_000)}
+    found = drawn({"wide": 4.0, "narrow": 0.25}, shapes, np.random.default_rng(0))
+    for name, variance in {"wide": 4.0, "narrow": 0.25}.items():
+        assert found[name].shape == shapes[name].shape
+        error = np.sqrt(2.0 / 10_000)  # of the mean of as many squares
+        assert abs(float(jnp.mean(found[name] ** 2)) / variance - 1.0) < 4.5 * error

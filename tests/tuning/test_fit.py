@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pxsgmcmc as px
+from pxsgmcmc.tuning import default_prior, lengths
 from pxsgmcmc.tuning import fit as fitting
-from pxsgmcmc.tuning import lengths
 
 
 def apply(params, x):
@@ -77,7 +77,7 @@ def test_the_run_is_healthy_without_a_single_setting(fitted):
 @pytest.mark.slow
 def test_it_says_what_it_chose_in_the_manifest(fitted):
     chosen = fitted.origin["fit"]
-    assert chosen["last_layer"] == fitting.LAST["classification"]
+    assert chosen["last_layer"] == default_prior.LAST["classification"]
     assert chosen["step_size"] > 0.0 and chosen["friction"]["base"] > 0.0
     assert "fan-in" in chosen["choice"] and "stable to" in chosen["predicted"]
     manifest = json.loads((fitted.path / "chain-0001" / "manifest.json").read_text())

@@ -72,3 +72,11 @@ def test_settling_several_chains_and_measuring_along_them_traces_one_gradient():
     assert len(traces) == 1
     assert len(found.positions) == len(found.heat) == 2 and len(found.visited) >= 2
     assert float(jnp.mean(found.positions[0])) > float(jnp.mean(found.positions[1]))
+
+
+def test_a_chain_that_heats_up_stays_where_it_was():
+    energy = FlatEnergy(counted([]), jnp.full(400, 50.0))  # comes down hot: 50 standard deviations
+    chain = HostChain(energy, ROWS, batch_size=4)
+    with pytest.raises(px.Diverged, match="`base` heats up"):
+        chain.advance(20, step_size=0.2, friction={"base": 0.1}, hottest=2.0)
+    assert chain.taken == 0 and (chain.position == 50.0).all() and not chain.momentum.any()

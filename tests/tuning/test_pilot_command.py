@@ -59,5 +59,5 @@ def test_bad_arguments_are_answered_in_one_line(tmp_path):
     path = write(tmp_path)
     assert_one_line(call("pilot", path, "--batches", "1"), 2, "`batches`")
     assert_one_line(call("pilot", path, "--chain.batch_size", "9999"), 2, "batch_size")
-    assert_one_line(call("pilot", path, "--settle", "-1"), 2, "`steps`")
+    assert_one_line(call("pilot", path, "--settle", "-1"), 2, "`settle`")
     assert_one_line(call("pilot", "no-such"), 2, "no-such")

@@ -19,7 +19,7 @@ START = jnp.zeros(COORDINATES)
 
 @pytest.fixture(scope="module")
 def found():
-    return pilot(POTENTIAL, START, data=Y, batch_size=24, batches=100)
+    return pilot(POTENTIAL, START, data=Y, batch_size=24, batches=100, settle=0)
 
 
 @pytest.mark.parametrize("name", ["sgld", "sghmc", "sgnht"])
@@ -52,13 +52,13 @@ def test_less_noise_and_a_looser_tolerance_allow_a_larger_step(found):
     for size, factor in [(48, 1.2), (240, 2.0)]:
         other = with_batch_size(found.measurement, size)
         assert recommend(other).step_size > factor * step
-    measured = pilot(POTENTIAL, START, data=Y, batch_size=48, batches=400).measurement
+    measured = pilot(POTENTIAL, START, data=Y, batch_size=48, batches=400, settle=0).measurement
     scaled = with_batch_size(found.measurement, 48)
     assert measured.terrain["base"].noise == pytest.approx(scaled.terrain["base"].noise, rel=0.2)
 
 
 def test_without_gradient_noise_the_softest_direction_is_nearly_critically_damped():
-    best = pilot(POTENTIAL, START, data=Y, batch_size=240).recommend("sghmc")
+    best = pilot(POTENTIAL, START, data=Y, batch_size=240, settle=0).recommend("sghmc")
     assert best.friction["base"] == pytest.approx(2.0 * math.sqrt(2.0 + 240 * 0.02), rel=0.2)
 
 
@@ -118,3 +118,17 @@ def test_bad_input_is_answered_with_one_sentence(found, call, words):
     message = str(caught.value)
     assert words in message
     assert "\n" not in message and message[-1] in ".?"
+
+
+def test_what_grows_stiffer_along_the_chain_is_measured_there_and_said():
+    def energy(q, y):  # curvature 1 at the start, about 1 + 300 / 15 where the chain is
+        return jnp.sum(0.5 * q**2 + 25.0 * q**4) + 0.0 * jnp.mean(y)
+
+    known = {"batch_size": 4, "data": np.zeros(8, np.float32)}
+    there, here = (
+        pilot(energy, jnp.zeros(80), **known),
+        pilot(energy, jnp.zeros(80), settle=0, **known),
+    )
+    assert here.growth == 1.0 and there.growth > 5.0
+    assert there.recommend().step_size < 0.5 * here.recommend().step_size
+    assert "times as large" in repr(there) and "times as large" not in repr(here)

@@ -12,7 +12,7 @@ def pilot_config(
     rows: int = 1000,
     batches: int = 16,
     per_layer: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-    settle: int = 0,
+    settle: int = 300,
     settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
 ) -> None:
     """Measure curvature and gradient noise, and say what step size and friction will do.
@@ -21,25 +21,23 @@ def pilot_config(
     pxsgmcmc pilot my.toml --chain.batch_size 200 --per-layer
     pxsgmcmc pilot my.toml --settle 2000
 
-    Measures where chain 0 of the configuration starts. Curvature and noise are others where the
-    chain will be: --settle goes there first, or `chain.start` names weights that are near.
+    Begins where chain 0 of the configuration starts. Curvature and noise are others where the chain
+    will be: a cautious chain goes there first, and `chain.start` may name weights that are near.
 
     Args:
       config: a TOML file, or the name of a bundled configuration.
       rows: over which curvatures are taken at most.
       batches: gradients from which their noise is measured.
       per_layer: also print the largest curvature of each layer.
-      settle: steps of a cautious chain before measuring.
+      settle: steps of that chain; 0 to measure at the start.
       settings: flags over the configuration.
     """
     chosen = load_config(config, settings)
 
     from pxsgmcmc.config.build import build
     from pxsgmcmc.config.together import automatic_settings
-    from pxsgmcmc.tuning.flat_energy import FlatEnergy
     from pxsgmcmc.tuning.pilot import pilot
     from pxsgmcmc.tuning.prediction import SAMPLERS
-    from pxsgmcmc.tuning.settle import settle as go_there
 
     built = build(chosen)
     sampler = built.config.sampler
@@ -48,16 +46,11 @@ def pilot_config(
     if peak is not None:
         cycle_length = getattr(sampler.step_size, "period", None) or chosen.chain.cycle_length
     temperature = getattr(sampler, "temperature", 1.0) or 1.0  # an optimiser has none
-    positions, size = [built.position(0)], chosen.chain.batch_size
-    if settle:
-        data, there = tuple(built.problem.train), {"batch_size": size, "temperature": temperature}
-        energy = FlatEnergy(built.potential, positions[0])
-        positions = go_there(energy, positions, data, **there, steps=settle).visited
     measured = pilot(
         built.potential,
-        positions[0],
-        more_positions=positions[1:],
-        batch_size=size,
+        built.position(0),
+        settle=settle,
+        batch_size=chosen.chain.batch_size,
         temperature=temperature,
         cycle_length=cycle_length,
         rows=rows,

@@ -13,6 +13,7 @@ from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.results import Tuning
 
+SHOWN = 5  # trials of a kind in the table at the end
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
@@ -120,16 +121,19 @@ def _flags(**given: object) -> list[str]:
 
 
 def _print_table(tuning: Tuning) -> None:
-    """The trials that got furthest, five at most, the chosen one marked."""
+    """The trials that got furthest, the chosen one marked, then those without a score."""
     names = [place.name for place in tuning.ranges]
-    scored = [trial for trial in tuning.trials if trial.scores and trial.scores[-1].nll is not None]
+    lost = [t for t in tuning.trials if tuning.state_of(t) in ("diverged", "no score")]
+    scored = [t for t in tuning.trials if t.scores and t not in lost]
     scored.sort(key=lambda trial: (-len(trial.scores), trial.scores[-1].nll or 0.0))
     rows = [["trial", "NLL", *(name.partition(".")[2] for name in names), "draws", "state"]]
-    for trial in scored[:5]:
-        last, mark = trial.scores[-1], "* " if trial.number == tuning.chosen else ""
+    for trial in (*scored[:SHOWN], *lost[:SHOWN]):
+        mark = "* " if trial.number == tuning.chosen else ""
         values = [f"{trial.settings[name]:g}" for name in names]
-        state = tuning.state_of(trial)
-        rows.append([f"{mark}{trial.number}", f"{last.nll:.4f}", *values, str(last.draws), state])
+        last = trial.scores[-1] if trial not in lost else None
+        score = ["-", "-"] if last is None else [f"{last.nll:.4f}", str(last.draws)]
+        row = [f"{mark}{trial.number}", score[0], *values, score[1], tuning.state_of(trial)]
+        rows.append(row)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join([*map(str.rjust, row[:-1], widths), row[-1]]))

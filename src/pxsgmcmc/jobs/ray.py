@@ -27,7 +27,7 @@ from pxsgmcmc.jobs.sheet import Sheet, read_sheet
 
 PACE = Pace(queue=0.5, settle=5.0)
 WAITS = (30, 120, 300)  # seconds for Ray to start, one attempt after the other
-# What a process on another host must know as we know it, besides the paths.
+# What jobs have as this process has it, and not as the node: flags of XLA decide the last bits.
 _PASSED_ON = ("PXSGMCMC_", "JAX_", "XLA_", "PJRT_")
 
 
@@ -193,7 +193,7 @@ def attend(folder: str, number: int, words: list[str], variables: dict[str, str]
       folder: of the sheet.
       number: of the job.
       words: what to start, after the interpreter, which is that of the worker.
-      variables: of the environment, that the process is to have besides the worker's.
+      variables: of the environment, in place of all that the worker has of their kinds.
 
     Returns:
       The exit code, minus the number of the signal that it died of.
@@ -201,6 +201,7 @@ def attend(folder: str, number: int, words: list[str], variables: dict[str, str]
     sheet = read_sheet(Path(folder))
     if sheet.stopping:
         return 0
+    own = {name: value for name, value in os.environ.items() if not name.startswith(_PASSED_ON)}
     path = sheet.path
     with path(number, "out").open("ab") as out, path(number, "err").open("ab") as errors:
         child = subprocess.Popen(
@@ -208,7 +209,7 @@ def attend(folder: str, number: int, words: list[str], variables: dict[str, str]
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=errors,
-            env=os.environ | variables,
+            env=own | variables,
             cwd=sheet.facts.cwd,
             start_new_session=True,
         )

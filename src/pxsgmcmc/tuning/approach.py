@@ -21,10 +21,12 @@ from pxsgmcmc.samplers import sghmc
 from pxsgmcmc.tuning.flat_energy import FlatEnergy
 from pxsgmcmc.tuning.pilot import pilot_along
 from pxsgmcmc.tuning.recommend import Recommendation
-from pxsgmcmc.tuning.settle import settle
+from pxsgmcmc.tuning.settle import LOOKS, settle
 from pxsgmcmc.types import Sampler, Tree
 
 MEASURED = 3  # positions at which curvature and noise are taken
+ROWS = 1000  # over which curvatures are taken at most
+FEW_LOOKS = 2  # where a gradient takes long: two positions, and stretches of half of the whole
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def approach(
     batch_size: int,
     steps: int,
     seed: int,
-    rows: int = 1000,
+    slow: bool = False,
 ) -> Approach:
     """Measure, take some steps with caution, measure again.
 
@@ -61,15 +63,17 @@ def approach(
       batch_size: rows a step sees.
       steps: of each chain.
       seed: of noise, batches and measurements.
-      rows: over which curvatures are taken at most.
+      slow: a gradient takes long, so that fewer are spent on measurements.
     """
     problem = _problem(energy)
+    rows = batch_size if slow else ROWS
     look: dict[str, Any] = {"batch_size": batch_size, "rows": rows, "seed": seed}
     if problem.augment is not None:
         look["transform_batch"] = problem.transform_batch
     data = tuple(problem.train)
-    there = settle(energy, starts, data, steps=steps, **look)
-    measured = pilot_along(energy, there.visited[:MEASURED], data, **look)
+    looks = FEW_LOOKS if slow else LOOKS
+    there = settle(energy, starts, data, steps=steps, looks=looks, **look)
+    measured = pilot_along(energy, there.visited[: min(looks, MEASURED)], data, **look)
     right = all(_is_right([heat[name] for heat in there.heat]) for name in energy.groups)
     return Approach(there.positions, measured.recommend("sghmc"), there.step_seconds, right)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jax
+import numpy as np
 
 from pxsgmcmc import priors
 from pxsgmcmc.chain.execution import Execution
@@ -18,11 +19,10 @@ from pxsgmcmc.expansion import expand, plan
 from pxsgmcmc.posterior import PosteriorPotential, potential
 from pxsgmcmc.problem import NETWORK, Problem, Rows
 from pxsgmcmc.progress import Show, progress_for
-from pxsgmcmc.rng import streams
 from pxsgmcmc.run import Run
 from pxsgmcmc.tree import check_float_leaves
 from pxsgmcmc.tuning.approach import Approach, approach, sampling_with
-from pxsgmcmc.tuning.default_prior import HIDDEN, fan_in_variances, network_shapes
+from pxsgmcmc.tuning.default_prior import LAST, drawn, fan_in_variances, network_shapes
 from pxsgmcmc.tuning.flat_energy import FlatEnergy
 from pxsgmcmc.tuning.lengths import check_time, round_number, run_lengths
 from pxsgmcmc.tuning.speed import Speed, speed_and_batch_size, speed_at
@@ -30,9 +30,6 @@ from pxsgmcmc.tuning.warm_start import Descent
 from pxsgmcmc.types import Tree
 
 FACTOR_VARIANCE = 0.02  # around the identity, well below 1 / width
-# Times 1 / fan-in, of the last layer. That of classifiers by cross-validation over the training and
-# validation rows of wine and digits, where 100 was ahead of 30; see docs/automatic.md.
-LAST = {"classification": 100.0, "regression": HIDDEN}
 WARM_START, APPROACH, EXPANSION = 0.15, 0.1, 0.1  # shares of the time at most
 OTHER_SEED = 2**30  # so that chains do not meet the noise and batches of the approach again
 APPROACH_STEPS, WARM_STEPS = 1000, 2000  # at most
@@ -72,7 +69,7 @@ def fit(
     Args:
       problem: what is fitted to which data.
       params: the network's parameters, from which all chains start; without them each chain starts
-        from parameters of its own, made by the problem's `init`.
+        from a draw from the prior, of the shapes that the problem's `init` makes.
       draws: how many to keep of each chain.
       chains: how many chains.
       seed: of everything random.
@@ -92,11 +89,9 @@ def fit(
     ends = time.monotonic() + check_number("max_seconds", max_seconds, above=0.0)
     check_count("draws", draws, at_least=1)
     _check_out(out)
-    starts = _starts(problem, params, chains, seed)
+    starts, prior = _starts_and_prior(problem, params, chains, seed)
     shown = progress_for("fit", progress)
     try:
-        last = LAST[problem.likelihood.task]
-        prior = priors.normal(fan_in_variances(network_shapes(problem, starts[0]), last=last))
         plain = FlatEnergy(potential(problem, prior=prior), starts[0])
         size, speed = speed_and_batch_size(plain, problem.train)
         spare = max_seconds / (chains * speed.gradient)  # steps, if there was nothing else to do
@@ -107,7 +102,7 @@ def fit(
             )
         shown.tell(0.0, f"warm start of {chains} chains, at most {warm_steps:,} steps each")
         check_time(ends - time.monotonic(), max_seconds)
-        descent = Descent(problem, plain, batch_size=size)
+        descent = Descent(problem, plain, batch_size=size, on_prior=params is None)
         warm = [
             descent(start, seed=warm_start_seed(seed, number), steps=warm_steps)
             for number, start in enumerate(starts)
@@ -126,6 +121,7 @@ def fit(
             seconds=ends - time.monotonic() - best.speed.step_compiles,
             max_seconds=max_seconds,
         )
+        last = LAST[problem.likelihood.task]
         note = f"prior {last:g} / fan-in on the last layer, {note}"
         shown.say(f"{note}; {found}; {collection.total_steps:,} steps of each chain")
     finally:
@@ -164,28 +160,38 @@ def _check_out(out: str | Path | None) -> None:
         )
 
 
-def _starts(problem: Problem, params: Tree | None, chains: int, seed: int) -> list[Tree]:
-    """Where each chain begins, the likelihood's own parameters included."""
+def _starts_and_prior(
+    problem: Problem, params: Tree | None, chains: int, seed: int
+) -> tuple[list[Tree], priors.Prior]:
+    """Where each chain begins, the likelihood's own parameters included, and the prior."""
     if not isinstance(problem, Problem):
         raise UserError(f"`problem` must be a `px.Problem`, got {one_line(problem)}.")
     check_count("chains", chains, at_least=1)
     check_count("seed", seed)
     if params is None:
-        keys = [jax.random.fold_in(streams(seed, chain).init, 0) for chain in range(chains)]
-        starts = [jax.jit(problem.initial)(key) for key in keys]
+        position = jax.eval_shape(problem.initial, jax.random.key(0))
     else:
-        if inspect.isroutine(params):
-            raise UserError(
-                f"`params` must be a tree of arrays, got {one_line(params)}; a function that makes "
-                "them is `init` of the problem."
-            )
-        check_float_leaves("params", params)
-        complete = not problem.likelihood.start() or (
-            isinstance(params, dict) and NETWORK in params
-        )
-        starts = [params if complete else problem.start(params)] * chains
+        position = _given(problem, params)
+    shapes = network_shapes(problem, position)
+    variances = fan_in_variances(shapes, last=LAST[problem.likelihood.task])
+    starts = [position] * chains
+    if params is None:
+        generators = [np.random.default_rng([seed, chain]) for chain in range(chains)]
+        starts = [problem.start(drawn(variances, shapes, one)) for one in generators]
     problem.check_network(starts[0])
-    return starts
+    return starts, priors.normal(variances)
+
+
+def _given(problem: Problem, params: Tree) -> Tree:
+    """The user's parameters, with the likelihood's own."""
+    if inspect.isroutine(params):
+        raise UserError(
+            f"`params` must be a tree of arrays, got {one_line(params)}; a function that makes "
+            "them is `init` of the problem."
+        )
+    check_float_leaves("params", params)
+    complete = not problem.likelihood.start() or (isinstance(params, dict) and NETWORK in params)
+    return params if complete else problem.start(params)
 
 
 def _choose(
@@ -199,10 +205,11 @@ def _choose(
     ends: float,
 ) -> tuple[Candidate, str]:
     """The energy to sample: expanded if there is time to try that and it is healthy."""
-    how = {"batch_size": size, "steps": steps, "seed": seed, "rows": size if speed.slow else 1000}
+    how = {"batch_size": size, "steps": steps, "seed": seed, "slow": speed.slow}
     note = "not expanded, since there is no time to try it"
     tried: Candidate | None = None
-    if speed.compiles < EXPANSION * (ends - time.monotonic()):
+    trying = speed.compiles + len(starts) * steps * speed.gradient
+    if trying < EXPANSION * (ends - time.monotonic()):
         wider = dataclasses.replace(
             _posterior(plain), factor_prior=priors.normal(FACTOR_VARIANCE, at="identity")
         )

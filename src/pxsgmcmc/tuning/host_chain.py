@@ -4,6 +4,7 @@ Compiling the step of a deep network takes longer than a few hundred of its grad
 that only lead to where settings are measured share the gradient of the measurement.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -69,12 +70,18 @@ class HostChain:
         return self.energy.tree(jnp.asarray(self.position))
 
     def advance(
-        self, steps: int, *, step_size: float, friction: Mapping[str, float]
+        self,
+        steps: int,
+        *,
+        step_size: float,
+        friction: Mapping[str, float],
+        hottest: float = math.inf,
     ) -> dict[str, Heat]:
         """Take some steps; kinetic temperature by group over the second half of them.
 
         Raises:
-          Diverged: if the position is not finite at the end; the chain stays where it was.
+          Diverged: if the position is not finite at the end, or a group is beyond `hottest` times
+            its temperature; the chain stays where it was.
         """
         h, T, groups = step_size, self.temperature, self.energy.groups
         q, m = self.position, self.momentum.copy()
@@ -93,15 +100,19 @@ class HostChain:
                 q = q + kind(h) * m
         if not (np.isfinite(q).all() and np.isfinite(m).all()):
             raise Diverged(f"`position` is not finite after {steps} steps of {h:.2g}.")
-        self.position, self.momentum, self.taken = q, m, self.taken + steps
-        self.seconds += time.monotonic() - began
         counted = steps - (steps + 1) // 2
-        return {
+        heat = {
             name: self._heat(
                 sums[name] / max(1, counted), h, friction.get(name, 0.0), name, counted
             )
             for name in groups
         }
+        for name, found in heat.items():
+            if found.value > (hottest + found.chance) * found.expected:
+                raise Diverged(f"`{name}` heats up in {steps} steps of {h:.2g}.")
+        self.position, self.momentum, self.taken = q, m, self.taken + steps
+        self.seconds += time.monotonic() - began
+        return heat
 
     def _heat(self, value: float, h: float, friction: float, group: str, steps: int) -> Heat:
         places = self.energy.groups[group]

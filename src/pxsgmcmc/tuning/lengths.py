@@ -7,6 +7,7 @@ from pxsgmcmc.tuning.recommend import Recommendation
 SHORTEST_CYCLE, LONGEST_CYCLE = 100, 2000  # steps between draws, if there is time
 FEWEST_STEPS = 10  # between draws, if there is not
 BURN_IN = 10  # cycles
+SETTLING = 0.5  # share of the steps that are burn-in at least, where time cuts them short
 USED = 0.8  # share of the time that is left that chains are given
 
 
@@ -26,10 +27,10 @@ def run_lengths(
     burn_in = BURN_IN * cycle
     affordable = USED * seconds / max(step_seconds, 1e-7)
     check_time(seconds if affordable >= FEWEST_STEPS * draws else 0.0, max_seconds)
-    share = min(1.0, affordable / (burn_in + draws * cycle))
-    return Collection(
-        draws, round_number(max(FEWEST_STEPS, share * cycle)), round_number(share * burn_in)
-    )
+    # Where time is short, draws that are less apart do less harm than chains that have not settled.
+    burn_in = min(burn_in, max(SETTLING, burn_in / (burn_in + draws * cycle)) * affordable)
+    cycle = min(cycle, max(FEWEST_STEPS, (affordable - burn_in) / draws))
+    return Collection(draws, round_number(cycle), round_number(burn_in))
 
 
 def check_time(left: float, max_seconds: float) -> None:

@@ -65,8 +65,12 @@ def measure(
     per_layer: bool,
     seed: int,
     transform_batch: Callable[[Any, Batch], Batch] | None = None,
+    residual: float = RESIDUAL,
 ) -> Measurement:
-    """Curvatures and gradient noise of an energy at its position; arguments as in `pilot`."""
+    """Curvatures and gradient noise of an energy at its position; arguments as in `pilot`.
+
+    `residual` is that of Lanczos' method, as a share of the largest curvature.
+    """
     rng = np.random.default_rng(seed)
     size = len(jax.tree.leaves(data)[0])
     keys = iter(jax.random.split(jax.random.key(seed), 2 * batches + 2 * size // batch_size + 4))
@@ -99,7 +103,7 @@ def measure(
         if len(start) <= SMALL:
             found, spread = _of_small_group(product, start, noise.deviations[:, places])
         else:
-            found = lanczos(product, start, steps=CURVATURE_STEPS, tolerance=RESIDUAL)
+            found = lanczos(product, start, steps=CURVATURE_STEPS, tolerance=residual)
             spread = _noise_spectrum(product, noise.deviations[:, places])
         _check_finite(found.spectrum.curvatures)
         terrain[name] = GroupTerrain(
@@ -116,7 +120,7 @@ def measure(
         root = float(np.sqrt(np.mean(np.square(noise.mean[places], dtype=np.float64))))
         scales[name] = GroupScales(root, prior.get(name))
         tops[name] = found
-    largest, error = _largest(hessian, energy, tops)
+    largest, error = _largest(hessian, energy, tops, residual)
     layers = {}
     for name, places in energy.layers().items() if per_layer else ():
         start = random_signs(rng, energy.position[places])
@@ -153,12 +157,16 @@ def _of_small_group(
     return Ritz(spectrum, float(values[-1]), vectors[:, -1], 0.0), Spectrum(values, shares)
 
 
-def _largest(hessian: Hessian, energy: FlatEnergy, tops: dict[str, Ritz]) -> tuple[float, float]:
+def _largest(
+    hessian: Hessian, energy: FlatEnergy, tops: dict[str, Ritz], tolerance: float
+) -> tuple[float, float]:
     """The largest curvature of all coordinates, and by what share it may be off."""
-    start = np.zeros_like(energy.position)
-    for name, top in tops.items():
-        start[energy.groups[name]] = top.direction
-    top = lanczos(hessian.product, start, steps=CURVATURE_STEPS, tolerance=RESIDUAL)
+    top = next(iter(tops.values()))  # of all coordinates, if they are one group
+    if len(tops) > 1:
+        start = np.zeros_like(energy.position)
+        for name, found in tops.items():
+            start[energy.groups[name]] = found.direction
+        top = lanczos(hessian.product, start, steps=CURVATURE_STEPS, tolerance=tolerance)
     residual = top.bound / abs(top.largest) if top.largest else 0.0
     return top.largest, residual + hessian.error(top.direction, top.largest)
 

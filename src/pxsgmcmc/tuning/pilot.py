@@ -1,7 +1,7 @@
 """Measure an energy at a position, then compute what samplers will do there, in seconds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -24,8 +24,11 @@ from pxsgmcmc.tuning.recommend import (
     recommend,
     what_it_needs,
 )
+from pxsgmcmc.tuning.settle import settle as go_ahead
 from pxsgmcmc.tuning.table import pilot_table
 from pxsgmcmc.types import Batch, Potential, Tree
+
+SETTLE = 300  # steps of a cautious chain before the measurement, unless given
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,11 +39,14 @@ class Pilot:
       measurement: curvatures and gradient noise at the position.
       temperature: that the sampler is to have.
       cycle_length: steps of a cosine cycle; None for a constant step size.
+      growth: how many times as large the largest curvature was along the cautious steps as at the
+        position; 1 if there were none.
     """
 
     measurement: Measurement
     temperature: float = 1.0
     cycle_length: int | None = None
+    growth: float = 1.0
     _found: dict[tuple[str, float], Recommendation] = field(
         default_factory=dict, init=False, compare=False
     )
@@ -100,7 +106,8 @@ class Pilot:
 
     def __repr__(self) -> str:
         """What was measured, and one recommendation per sampler."""
-        return pilot_table(self.measurement, [self.recommend(name) for name in SAMPLERS])
+        best = [self.recommend(name) for name in SAMPLERS]
+        return pilot_table(self.measurement, best, growth=self.growth)
 
 
 def pilot(
@@ -109,6 +116,7 @@ def pilot(
     *,
     batch_size: int,
     more_positions: Sequence[Tree] = (),
+    settle: int = SETTLE,
     data: Batch | None = None,
     temperature: float = 1.0,
     cycle_length: int | None = None,
@@ -117,18 +125,20 @@ def pilot(
     per_layer: bool = False,
     seed: int = 0,
 ) -> Pilot:
-    """Measure curvatures and gradient noise at a position; say what step sizes will do.
+    """Measure curvatures and gradient noise where a chain will be; say what step sizes will do.
 
-    What holds at one position may not at another: measure where the chain will be, at several of
-    its positions (`settle` gives some), since at a freshly drawn position and at an optimum both
-    curvature and noise are others, and both change along a chain.
+    What holds at one position may not at another: at a freshly drawn position and at an optimum
+    both curvature and noise are others than along a chain, and factors that leave the identity make
+    a network many times stiffer. So a cautious chain goes ahead, and what counts are the places it
+    came to and the stiffest one it passed.
 
     Args:
       problem: the problem, with its default priors; or an energy of (position, batch) in full-data
         units, as `px.potential` makes.
-      position: where to measure, as the sampler would take it (expanded or not).
+      position: where to begin, as the sampler would take it (expanded or not).
       batch_size: rows a step will see.
       more_positions: where to measure besides; the largest curvature and the mean noise count.
+      settle: steps of the cautious chain; 0 to measure at the position itself.
       data: a tree of arrays whose leading axis counts rows, for an energy that does not know its
         problem.
       temperature: that the sampler is to have, above 0.
@@ -165,19 +175,24 @@ def pilot(
     check_count("rows", rows, at_least=1)
     check_count("batches", batches, at_least=2)
     check_count("seed", seed)
-    return pilot_along(
-        FlatEnergy(energy, position),
-        (position, *more_positions),
+    check_count("settle", settle)
+    flat, places, growth = FlatEnergy(energy, position), [position], 1.0
+    how: dict[str, Any] = {"batch_size": batch_size, "rows": rows, "transform_batch": transform}
+    how |= {"temperature": temperature, "seed": seed}
+    if settle:
+        there = go_ahead(flat, places, data, steps=settle, **how)
+        places = [*there.visited[:2], there.stiffest]
+        growth = max(there.curvatures) / max(there.curvatures[0], 1e-12)
+    found = pilot_along(
+        flat,
+        (*places, *more_positions),
         data,
-        batch_size=batch_size,
-        temperature=temperature,
         cycle_length=cycle_length,
-        rows=rows,
         batches=batches,
         per_layer=per_layer,
-        seed=seed,
-        transform_batch=transform,
+        **how,
     )
+    return replace(found, growth=growth)
 
 
 def pilot_along(

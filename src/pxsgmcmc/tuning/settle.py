@@ -2,10 +2,11 @@
 
 Weights at their start have curvatures and gradient noise that those of a posterior do not have;
 factors that start at the identity grow until the network is many times stiffer. Each stretch is as
-long as all before it, up to an eighth of the whole, at half of the step that was honest where it
+long as all before it, up to a share of the whole, at half of the step that was honest where it
 began.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +21,9 @@ from pxsgmcmc.types import Batch, Tree
 FIRST = 25  # steps of the first stretch
 CAUTION = 0.5  # share of the honest step
 ATTEMPTS = 6  # at a stretch, each with half of the step before
+HOTTEST = 2.0  # times its temperature: the network grows stiffer faster than it is looked at
+LOOKS = 8  # the whole is at least so many stretches, where a measurement costs little beside them
+ROUGH = 0.1  # residual of Lanczos' method: the curvature itself is then within about a percent
 
 
 class Settled(NamedTuple):
@@ -27,6 +31,8 @@ class Settled(NamedTuple):
 
     positions: list[Tree]  # of each chain, at the end
     visited: list[Tree]  # by the chains at which was measured, in the second half; the last first
+    stiffest: Tree  # of all positions at which was measured
+    curvatures: list[float]  # the largest at each of them, first to last
     heat: list[dict[str, Heat]]  # of each chain, by group, over the last stretch
     step_seconds: float  # that a step of one chain took
 
@@ -41,6 +47,7 @@ def settle(
     rows: int | None = None,
     temperature: float = 1.0,
     seed: int = 0,
+    looks: int = LOOKS,
     transform_batch: Callable[[Any, Batch], Batch] | None = None,
 ) -> Settled:
     """Take the steps of cautious SGHMC chains.
@@ -54,6 +61,7 @@ def settle(
       rows: over which curvatures are taken at most; twice a batch unless given.
       temperature: of the sampler, above 0.
       seed: of noise and batches.
+      looks: a stretch is at most this part of the whole, unless it is the first.
       transform_batch: applied to each batch, with a key.
 
     Example:
@@ -73,37 +81,58 @@ def settle(
         )
         for number, start in enumerate(starts)
     ]
-    taken, looks, visited, heat = 0, 0, [chains[0].tree], list[dict[str, Heat]]()
+    h, curvatures, stiffest = math.inf, list[float](), starts[0]
+    taken, looked, visited, heat = 0, 0, [chains[0].tree], list[dict[str, Heat]]()
     while taken < steps:
-        stretch = min(max(FIRST, taken), max(FIRST, steps // 8), steps - taken)
+        stretch = min(max(FIRST, taken), max(FIRST, steps // looks), steps - taken)
         # A rough look at few rows: the step is cautious, and there will be another look soon.
         seen = measure(
-            energy.at(chains[looks % len(chains)].tree),
+            energy.at(chains[looked % len(chains)].tree),
             data,
             rows=2 * batch_size if rows is None else rows,
             batches=8,
             per_layer=False,
             seed=seed,
+            residual=ROUGH,
             **shared,
         )
+        if seen.largest >= max(curvatures, default=-math.inf):
+            stiffest = chains[looked % len(chains)].tree
+        curvatures.append(seen.largest)
         best = recommend(seen, "sghmc", temperature=temperature)
-        heat = [_advance(chain, stretch, best) for chain in chains]
-        taken, looks = taken + stretch, looks + 1
-        there = chains[looks % len(chains)].tree
+        # One position may be flat beside the next: the step does not grow faster than twofold.
+        h = min(CAUTION * best.step_size, 2.0 * h)
+        # What comes down from far away is hot at any step, but mostly cooler from look to look.
+        hottest = max((max(HOTTEST, _hottest(one)) for one in heat), default=math.inf)
+        advanced = [_advance(chain, stretch, h, best, hottest) for chain in chains]
+        heat, h = [one for one, _ in advanced], min(taken_at for _, taken_at in advanced)
+        taken, looked = taken + stretch, looked + 1
+        there = chains[looked % len(chains)].tree
         visited = [there, *(visited if 2 * taken > steps + stretch else [])]
     seconds = sum(chain.seconds for chain in chains) / max(1, sum(chain.taken for chain in chains))
-    return Settled([chain.tree for chain in chains], visited, heat, seconds)
+    positions = [chain.tree for chain in chains]
+    return Settled(positions, visited, stiffest, curvatures, heat, seconds)
 
 
-def _advance(chain: HostChain, steps: int, best: Recommendation) -> dict[str, Heat]:
-    """With half of the honest step, or less if that diverges."""
-    h = CAUTION * best.step_size
-    for _ in range(ATTEMPTS):
+def _advance(
+    chain: HostChain, steps: int, h: float, best: Recommendation, hottest: float
+) -> tuple[dict[str, Heat], float]:
+    """With a step h, or less if that diverges or heats up: the heat, and the step it took.
+
+    What is hot at the smallest step as well comes down from far away, and may.
+    """
+    for left in reversed(range(ATTEMPTS)):
+        hottest = hottest if left else math.inf
         try:
-            return chain.advance(steps, step_size=h, friction=best.friction)
+            return chain.advance(steps, step_size=h, friction=best.friction, hottest=hottest), h
         except Diverged:
             h *= 0.5
     raise UserError(
         "`position` must be one that a chain can leave, got one from which steps of "
         f"{2 * h:.2g} diverge; start from smaller weights."
     )
+
+
+def _hottest(heat: dict[str, Heat]) -> float:
+    """Of all groups, as a multiple of the temperature."""
+    return max(one.value / one.expected for one in heat.values())

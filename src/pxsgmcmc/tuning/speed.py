@@ -9,7 +9,7 @@ from pxsgmcmc.problem import Rows
 from pxsgmcmc.tuning.flat_energy import FlatEnergy
 
 ALL_ROWS = 500  # up to so many rows a step sees all of them: no noise, and no time to gain
-BATCH_SIZE, SMALL_BATCH_SIZE = 250, 100  # of more rows, and of networks that are slow
+BATCH_SIZE, SMALL_BATCH_SIZE = 250, 50  # of more rows, and of networks that are slow
 SLOW = 2e-3  # seconds that a gradient takes
 TIMES = 3  # that it is measured
 

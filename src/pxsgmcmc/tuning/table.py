@@ -7,6 +7,7 @@ from pxsgmcmc.tuning.measure import Measurement
 from pxsgmcmc.tuning.prediction import SAMPLERS
 from pxsgmcmc.tuning.recommend import Recommendation
 
+GREW = 2.0  # times: what is worth a sentence
 UNCERTAIN = 0.1  # relative error above which a curvature is only a bound
 LEGEND = (
     "Curvature: second derivative of the energy, in full-data units; its square root times the "
@@ -20,12 +21,15 @@ LEGEND = (
 )
 
 
-def pilot_table(measurement: Measurement, recommendations: Sequence[Recommendation]) -> str:
+def pilot_table(
+    measurement: Measurement, recommendations: Sequence[Recommendation], *, growth: float = 1.0
+) -> str:
     """Measurements by group, then a line and its outlook for each sampler.
 
     Args:
       measurement: of an energy.
       recommendations: one a sampler.
+      growth: of the largest curvature along the cautious steps before the measurement.
     """
     size = sum(terrain.size for terrain in measurement.terrain.values())
     lines = [
@@ -35,6 +39,11 @@ def pilot_table(measurement: Measurement, recommendations: Sequence[Recommendati
         *_columns(_groups(measurement)),
         _together(measurement),
     ]
+    if growth > GREW:
+        lines.append(
+            f"It was {growth:.2g} times as large along the first steps as at the start, and may "
+            "grow on: watch the temperature."
+        )
     if measurement.layers:
         layers = [(name, f"{value:.3g}") for name, value in measurement.layers.items()]
         lines += ["", *_columns([("layer", "largest curvature"), *layers])]
