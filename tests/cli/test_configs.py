@@ -49,6 +49,10 @@ def test_config_check_says_what_it_saw_in_the_users_files(files):
     assert "validation: 10 rows" in seen and "standardised" in seen
     settings = "\n".join(line for line in said.out.splitlines() if not line.startswith("#"))
     assert parse_config(settings).chain.draws == 2  # what is printed is a configuration
+    assert "temperature" not in settings and len(settings.splitlines()) < 25
+    whole = call("config", "check", str(files / "own.toml"), "--defaults").out
+    assert "temperature = 1.0" in whole
+    assert parse_config(whole) == parse_config(settings)
 
 
 def test_config_check_says_what_is_wrong_with_the_users_files_and_prints_nothing(files):

@@ -42,6 +42,19 @@ def test_each_sampler_can_be_built(name, flag):
     shapes_after_a_step(parse_config(SMALL, [*sampler_flags(name), flag]))
 
 
+def test_hmc_takes_jitter_and_adaptation_from_a_configuration():
+    flags = ["--chain.batch_size=60", "--chain.burn_in=30", "--sampler.jitter=0.5"]
+    hmc = "--sampler={name = 'hmc', step_size = 1e-3, leapfrog_steps = 4}"
+    adapt = "--sampler.adapt={steps = 30, acceptance = 0.7, mass = false}"
+    built = build(parse_config(SMALL, [hmc, adapt, *flags]))
+    assert built.sampler(1.0).facts.adaptation_steps == 30
+    state = jax.eval_shape(lambda: built.sampler(1.0).init(built.position(0)))
+    assert state.adaptation.spread is None  # no mass is adapted
+    shapes_after_a_step(built.config)
+    with pytest.raises(UserError, match=r"`sampler\.adapt\.acceptance`"):
+        parse_config(SMALL, [hmc, *flags, "--sampler.adapt={steps = 30, acceptance = 1.5}"])
+
+
 @pytest.mark.parametrize("name", [name for name in names(AnySampler) if name not in WITHOUT_NOISE])
 def test_each_sampler_whose_noise_can_be_switched_off_can_leave_the_factors_frozen(name):
     shapes_after_a_step(parse_config(SMALL, [*sampler_flags(name), "--expansion.frozen=true"]))

@@ -8,6 +8,7 @@ import scipy.special
 import scipy.stats
 
 import pxsgmcmc as px
+from pxsgmcmc.errors import UserError
 from tests.helpers.closeness import assert_close
 from tests.helpers.energies import classification, regression
 from tests.helpers.quick_jit import quick_jit
@@ -100,6 +101,15 @@ def test_learned_noise_is_the_normal_density_at_its_scale():
     density = scipy.stats.norm(np.asarray(apply(PARAMS, X)), 0.3).logpdf(TARGETS)
     found = likelihood(px.potential(learned), learned.start(PARAMS), (X, TARGETS))
     assert found == pytest.approx(-density.sum())
+
+
+def test_a_floor_adds_its_square_to_the_square_of_the_noise():
+    floored = px.likelihoods.gaussian("learned", noise_floor=0.4)
+    own = {"log_noise": jnp.log(0.3)}
+    row = floored.distribution(jnp.zeros((1, 2)), own, 2)
+    assert np.exp(np.asarray(row)[0, 2:]) == pytest.approx([0.5, 0.5], rel=1e-6)  # 3, 4, 5
+    with pytest.raises(UserError, match="`noise_floor` must be 0 with a known `noise`"):
+        px.likelihoods.gaussian(0.1, noise_floor=0.4)
 
 
 def test_the_best_learned_noise_is_the_root_mean_square_of_the_residuals():

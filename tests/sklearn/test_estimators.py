@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.helpers.cli_calls import assert_one_line, call
 from tests.helpers.users_jax import as_users_have_it
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -20,9 +21,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
+import pxsgmcmc as px  # noqa: E402
 from pxsgmcmc.errors import UserError  # noqa: E402
+from pxsgmcmc.run.health import last_cycle_temperatures  # noqa: E402
 from pxsgmcmc.sklearn import PXClassifier, PXRegressor  # noqa: E402
 from pxsgmcmc.sklearn.programs import program_for  # noqa: E402
+from pxsgmcmc.sklearn.regressor import NOISE_FLOOR  # noqa: E402
 
 SMALL = {"network": (4,), "draws": 4, "chains": 2, "random_state": 0}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -183,11 +187,54 @@ def test_a_larger_number_of_draws_extends_a_fit_bit_for_bit(rows, tmp_path):
         fitted.fit(X[:50], y[:50])
 
 
+def test_a_run_directory_predicts_elsewhere_without_its_problem(regressor, rows, tmp_path):
+    X, y = rows
+    out = tmp_path / "labels"
+    fitted = PXClassifier(**SMALL, out=out).fit(X, y)
+    x = X[:5].astype(np.float32)
+    with as_users_have_it():
+        found = px.open(out).predict(x)
+        # Sums of float32 logits over 2 features and 4 units, of size about 1.
+        assert np.abs(found.probabilities - fitted.predict_proba(x)).max() < 1e-5
+        np.savetxt(tmp_path / "new.csv", x, delimiter=",")
+        said = call("predict", str(out), str(tmp_path / "new.csv"), "-o", str(tmp_path / "p.npy"))
+        assert said.code == 0, said
+        assert np.abs(np.load(tmp_path / "p.npy") - found.probabilities).max() < 1e-5
+        assert_one_line(call("diagnose", str(out)), 2, "rows are not kept", "--problem")
+        out = tmp_path / "numbers"
+        numbers = PXRegressor(**SMALL, out=out).fit(X, 100.0 + 10.0 * X[:, 0] + X[:, 1] ** 2)
+        mean = px.open(out).predict(x).mean[:, 0]
+        assert np.abs(mean - numbers.predict(x)).max() < 1e-3  # of size 100 in float32
+        out = tmp_path / "own"
+        PXClassifier(**{**SMALL, "network": _own("pair")}, out=out).fit(X, y)
+        with pytest.raises(UserError, match="`predict` needs to know the problem"):
+            px.open(out).predict(x)
+
+
 def test_an_unhealthy_chain_is_told_with_a_remedy(rows):
     X, _ = rows
     with pytest.warns(ConvergenceWarning, match="more `draws` or a larger `max_seconds`"):
         # No time: one draw a step, which are nearly the same.
         PXRegressor((4,), draws=10, chains=2, max_seconds=1e-3, random_state=0).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("target", ["a line", "a constant"])
+def test_targets_without_noise_leave_noise_at_its_floor_and_chains_at_their_temperature(
+    target, rows
+):
+    X, _ = rows
+    y = 3.0 + (0.0 if target == "a constant" else 2.0) * X[:, 0]
+    # As long as it takes: a busy machine must not cut the chains short.
+    settings = {"network": (4,), "draws": 30, "random_state": 0, "max_seconds": 1e6}
+    fitted = PXRegressor(**settings).fit(X, y)
+    # Without a floor the noise fell without end and base ran at 400. R-hat is not judged here:
+    # that of 30 draws is above 1.1 now and then.
+    for heat in last_cycle_temperatures(fitted.run_).values():
+        assert 0.6 < heat.value < 1.5, fitted.run_.verdict
+    mean, std = fitted.predict(X, return_std=True)
+    scale = y.std() or 1.0  # of constant targets, 1
+    assert np.abs(mean - y).max() < 0.2 * scale
+    assert (std >= NOISE_FLOOR * scale).all() and np.median(std) < 3.0 * NOISE_FLOOR * scale
 
 
 def test_ctrl_c_in_fit_is_a_keyboard_interrupt(rows, monkeypatch):
@@ -210,6 +257,7 @@ def test_ctrl_c_in_fit_is_a_keyboard_interrupt(rows, monkeypatch):
         ({"sampler": "nuts"}, "`sampler` must be one of sghmc, sgnht, sgld"),
         ({"network": "deep"}, "`network` must be widths of hidden layers"),
         ({"prior": "wide"}, "`prior` must be made by"),
+        ({"prior": -1}, "`prior` must be a number greater than 0, got -1"),
     ],
 )
 def test_bad_settings_are_named(setting, sentence, rows):

@@ -166,5 +166,6 @@ def test_a_problem_without_init_or_validation_is_refused(tmp_path):
         px.tune(problem(init=None), out=tmp_path / "a")
     with pytest.raises(px.UserError, match="validation split"):
         px.tune(problem(validation=None), out=tmp_path / "a")
+    assert not (tmp_path / "a").exists()  # nothing is left of what was refused
     with pytest.raises(px.UserError, match=r"needs a px\.Problem"):
         px.tune(3, out=tmp_path / "a")

@@ -34,20 +34,25 @@ def load_config(name: str, settings: list[str] | None = None) -> Config:
 
 def check(
     file: Annotated[str, tyro.conf.arg(metavar="FILE")],
+    defaults: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
 ) -> None:
-    """Read a configuration and its data, say what is wrong, or print all settings and what it saw.
+    """Read a configuration and its data, say what is wrong, or print what is set and what it saw.
 
     pxsgmcmc config check my.toml
+    pxsgmcmc config check my.toml --defaults
     pxsgmcmc config check my.toml --chain.draws 10
 
     Args:
       file: a TOML file, or the name of a bundled configuration.
+      defaults: print every setting, also those that have their defaults.
       settings: flags over it.
     """
     config = load_config(file, settings)
     seen = _seen(config)  # before anything is printed: it may find something wrong
-    print(write_config(config), end="")
+    print(write_config(config, defaults=defaults), end="")
+    if not defaults:
+        print("# all other settings have their defaults, which --defaults prints too")
     for line in seen.splitlines():
         print(f"# {line}")
 

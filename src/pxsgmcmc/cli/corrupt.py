@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from pxsgmcmc.cli.opened import WholeNumber
 from pxsgmcmc.cli.outputs import check_folder_target, saying_what_failed
 from pxsgmcmc.data import Split, load
 from pxsgmcmc.data.corruptions import CORRUPTIONS, SEVERITIES, corrupt
@@ -24,7 +25,7 @@ def corrupt_set(
     split: str = "test",
     seed: int = 0,
     processes: int = 2,
-    limit: int | None = None,
+    limit: WholeNumber = None,
     root: str | None = None,
 ) -> None:
     """Write all 19 corruptions of an image set at 5 severities, as in CIFAR-10-C.

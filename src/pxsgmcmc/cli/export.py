@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from pxsgmcmc.cli.opened import Directory, ProblemName, opened
+from pxsgmcmc.cli.opened import Directory, ProblemName, WholeNumber, opened
 from pxsgmcmc.cli.outputs import check_target, writing_output
 from pxsgmcmc.errors import UserError
 
@@ -12,7 +12,7 @@ from pxsgmcmc.errors import UserError
 def export(
     directory: Directory,
     out: Annotated[str | None, tyro.conf.arg(metavar="MODEL.px", aliases=["-o"])] = None,
-    draws: int | None = None,
+    draws: WholeNumber = None,
     choose: Literal["evenly", "greedily"] = "evenly",
     precision: Literal["single", "half"] = "single",
     levels: tuple[float, ...] = (0.05, 0.25, 0.5, 0.75, 0.95),

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pxsgmcmc.run import Run
 
 Directory = Annotated[str, tyro.conf.arg(metavar="DIR")]
+WholeNumber = Annotated[int | None, tyro.conf.arg(metavar="N")]
 ProblemName = Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")]
 
 
@@ -39,6 +40,12 @@ def opened(
     check_devices()
     given = None if problem is None else own_problem(problem, None)
     run = open_any(directory, given, settings=settings, data=data)
+    if data and given is None and run.origin.get("estimator") is not None:
+        raise UserError(
+            f"`{printable(directory)}` was made by a scikit-learn estimator, whose rows are not "
+            "kept with it: it can predict, and for all else give its `px.Problem` with --problem "
+            "my_module:make_problem."
+        )
     if not len(run):
         raise UserError(
             f"`{directory}` has no draws yet: go on with `pxsgmcmc resume {directory}`."

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from pxsgmcmc.cli.opened import WholeNumber
 from pxsgmcmc.errors import UserError, check_count, did_you_mean
 from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.local import Local
@@ -30,9 +31,9 @@ Switch = Annotated[bool, tyro.conf.FlagCreatePairsOff]
 def reproduce(
     name: Annotated[str, tyro.conf.arg(metavar="NAME")],
     scale: str = "desk",
-    seeds: int | None = None,
+    seeds: WholeNumber = None,
     engine: str = "local",
-    at_once: int | None = None,
+    at_once: WholeNumber = None,
     only: Annotated[str | None, tyro.conf.arg(metavar="METHOD")] = None,
     dry_run: Switch = False,
     yes: Switch = False,
@@ -145,7 +146,7 @@ def search(
     scale: str = "desk",
     methods: str = "table1",
     engine: str = "local",
-    at_once: int | None = None,
+    at_once: WholeNumber = None,
     runs: Folder = f"{RUNS}/search",
     outcomes: Folder = "reproduce/search",
 ) -> int:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from pxsgmcmc.cli.companions import companions
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.cli.in_process import run_one, run_side_by_side
+from pxsgmcmc.cli.opened import WholeNumber
 from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.config import Config, parse_config, started_from_python
 from pxsgmcmc.errors import UserError, check_count
@@ -40,9 +41,9 @@ def run(
     pxsgmcmc run my.toml --chain.draws 10 --sampler.temperature 0.1 --chains 4
     pxsgmcmc run my.toml --chains 64 --engine "slurm --partition=gpu --gpus=1 --time=12:00:00"
 
-    Any setting of the configuration can be given as --section.key value; `pxsgmcmc config check`
-    prints them all. Ctrl-C, SIGTERM or a closed terminal stops after the current chunk with
-    everything saved, and `pxsgmcmc resume` goes on as if nothing had happened.
+    Any setting of the configuration can be given as --section.key value; `pxsgmcmc config check
+    --defaults` prints them all. Ctrl-C, SIGTERM or a closed terminal stops after the current chunk
+    with everything saved, and `pxsgmcmc resume` goes on as if nothing had happened.
 
     Args:
       config: a TOML file, or the name of a bundled configuration.
@@ -85,7 +86,7 @@ def _check_place(config: Config, folder: Path, resume: bool) -> None:
 
 def resume(
     directory: Annotated[str, tyro.conf.arg(metavar="DIR")],
-    draws: int | None = None,
+    draws: WholeNumber = None,
     accept_changes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     coordinator: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None,
     process_id: int | None = None,

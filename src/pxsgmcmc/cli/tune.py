@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 
 from pxsgmcmc.cli.configs import load_config
+from pxsgmcmc.cli.opened import WholeNumber
 from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.results import Tuning
@@ -19,12 +20,12 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 def tune_config(
     config: Annotated[str, tyro.conf.arg(metavar="CONFIG")],
-    trials: int | None = None,
+    trials: WholeNumber = None,
     budget: Annotated[str | None, tyro.conf.arg(metavar="TIME")] = None,
     space: Annotated[list[str], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="SETTING")] = [],  # noqa: B006 - never changed
     search: str = "auto",
     engine: str = "local",
-    at_once: int | None = None,
+    at_once: WholeNumber = None,
     out: Annotated[str | None, tyro.conf.arg(metavar="DIR")] = None,
     settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
 ) -> int:

@@ -17,7 +17,7 @@ from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.config.naming import naming
 from pxsgmcmc.config.prepared import Prepared
 from pxsgmcmc.config.problem import BuiltProblem, build_problem, without_test
-from pxsgmcmc.config.sampler_sections import AUTO, Cyclical, Groups
+from pxsgmcmc.config.sampler_sections import AUTO, Adapt, Cyclical, Groups
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.config.start_weights import stored_weights
 from pxsgmcmc.errors import UserError
@@ -272,6 +272,8 @@ def _sampler(
     if name == "ggmc":
         data = jax.tree.map(jnp.asarray, tuple(problem.train))
         settings["full_potential"] = potential.on_all(data, chunk_size=config.chain.batch_size)
+    if isinstance(settings.get("adapt"), Adapt):
+        settings["adapt"] = samplers.adaptation(**msgspec.structs.asdict(settings["adapt"]))
     if name == "l2e":
         settings["data_size"] = len(problem.train.x)
     step_size = settings.pop("step_size")

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 
 from pxsgmcmc.config.build import build
+from pxsgmcmc.config.of_estimator import problem_of_estimator
 from pxsgmcmc.config.prepared import read_prepared
 from pxsgmcmc.config.problem import without_test
 from pxsgmcmc.config.schema import Config
@@ -35,7 +36,8 @@ def open_any(
     Args:
       path: of the run, as given to `px.sample(out=...)` or `pxsgmcmc run --out`; several chains are
         taken together.
-      problem: what was sampled. A run that a configuration made needs none.
+      problem: what was sampled. A run that a configuration made needs none, nor does one of a
+        scikit-learn estimator whose network was given by hidden widths: it can predict.
       sampler: that made the draws, for the diagnostics that need the energy.
       position: where the chain started, or anything of its shapes; without it, draws are nested
         dictionaries by name unless the problem has `init`.
@@ -57,8 +59,10 @@ def open_any(
     if problem is not None:
         problem = without_test(problem) if blind else problem
         _check_same_data(folder, origin, problem)
-        if position is None and problem.init is not None:
-            position = jax.eval_shape(problem.initial, jax.random.key(0))
+    else:
+        problem = problem_of_estimator(origin, folder)
+    if problem is not None and position is None and problem.init is not None:
+        position = jax.eval_shape(problem.initial, jax.random.key(0))
     like = None if position is None else jax.eval_shape(collapse, position)
     states = None
     if sampler is not None and position is not None:

@@ -72,9 +72,9 @@ def build_problem(
         shifts=shifts,
         out_of_distribution=outside,
         names=names,
-        transform=functools.partial(_scaled, dataset.mean, dataset.std, train.x.dtype == np.uint8),
+        transform=functools.partial(scaled, dataset.mean, dataset.std, train.x.dtype == np.uint8),
         augment=_augment(config.data),
-        init=_init(model, train.x),
+        init=init_of(model, train.x),
         name=_data_name(config.data, dataset),
         model=", ".join([tag, *_spelt(config.model)]),
     )
@@ -177,7 +177,7 @@ def _pair(dataset: Dataset, split: str) -> Any:
     return tuple(dataset.splits[split]) if split in dataset.splits else None
 
 
-def _scaled(mean: Any, std: Any, images: bool, x: Array) -> Array:
+def scaled(mean: Any, std: Any, images: bool, x: Array) -> Array:
     """Inputs as the network takes them: pixels between 0 and 1, then standardised."""
     shape = (1,) * (x.ndim - 1) + (-1,)
     x = x.astype(jnp.float32) / (255.0 if images else 1.0)
@@ -195,7 +195,8 @@ def _augment(data: Data) -> Any:
     return augmented
 
 
-def _init(model: Model, x: np.ndarray) -> Any:
+def init_of(model: Model, x: np.ndarray) -> Any:
+    """From a key to parameters for such inputs."""
     example: Any = jax.ShapeDtypeStruct((1, *x.shape[1:]), np.float32)
 
     def init(key: Key) -> Tree:

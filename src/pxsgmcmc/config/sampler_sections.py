@@ -3,7 +3,9 @@
 # pyright: reportGeneralTypeIssues=false
 # (It does not know that a struct inherits `frozen`.)
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
 
 from pxsgmcmc.config.section import Above, AtLeast0, Below1, Positive, Section, UpTo1
 
@@ -77,6 +79,14 @@ class SGRHMC(Section, tag="sgrhmc", tag_field="name"):
     noise: AtLeast0 | Groups = 1.0
 
 
+class Adapt(Section):
+    """What HMC adapts in its first steps, which `chain.burn_in` must cover: see `px.adaptation`."""
+
+    steps: Positive
+    acceptance: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)] = 0.8
+    mass: bool = True
+
+
 class HMC(Section, tag="hmc", tag_field="name"):
     """Hamiltonian Monte Carlo; needs `batch_size` equal to the number of data."""
 
@@ -84,6 +94,8 @@ class HMC(Section, tag="hmc", tag_field="name"):
     leapfrog_steps: Positive
     temperature: AtLeast0 = 1.0
     metropolis: bool = True
+    jitter: UpTo1 = 0.0
+    adapt: Adapt | None = None
 
 
 class GGMC(Section, tag="ggmc", tag_field="name"):

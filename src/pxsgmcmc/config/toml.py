@@ -113,9 +113,17 @@ def started_from_python(text: str) -> bool:
     return "[chain]" not in text.splitlines()
 
 
-def write_config(config: Config) -> str:
-    """The configuration as TOML in which every setting is spelt out; none that are not set."""
+def write_config(config: Config, *, defaults: bool = True) -> str:
+    """The configuration as TOML.
+
+    Args:
+      config: the configuration.
+      defaults: spell out every setting; else those alone that are not what they would be without
+        being set.
+    """
     tables = {key: value for key, value in msgspec.to_builtins(config).items() if value is not None}
+    if not defaults:
+        tables = _without_defaults(config, tables)
     lines = [f"{key} = {_value(v)}" for key, v in tables.items() if not isinstance(v, dict)]
     for section, table in tables.items():
         if isinstance(table, dict):
@@ -124,6 +132,18 @@ def write_config(config: Config) -> str:
                 f"{_key(key)} = {_value(v)}" for key, v in table.items() if v not in (None, {})
             ]
     return "\n".join(lines) + "\n"
+
+
+def _without_defaults(struct: msgspec.Struct, table: dict[str, Any]) -> dict[str, Any]:
+    """A section without what has its default, and without sections that are left empty."""
+    kept = dict(table)
+    for setting in msgspec.structs.fields(struct):
+        value = getattr(struct, setting.name)
+        if setting.name in kept and isinstance(value, msgspec.Struct):
+            kept[setting.name] = _without_defaults(value, kept[setting.name])
+        if value == setting.default or kept.get(setting.name) == {}:
+            kept.pop(setting.name, None)
+    return kept
 
 
 def as_toml(value: Any) -> str:

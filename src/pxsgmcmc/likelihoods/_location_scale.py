@@ -42,6 +42,8 @@ class LocationScale:
       noise_spread: standard deviation of the normal prior on the logarithm of a learned scale,
         around that of `noise_start`.
       units: (mean, standard deviation) that turn the network's numbers into targets.
+      noise_floor: added to a scale that is learned or given by the network, as independent noise
+        would be: s^2 = floor^2 + exp(2 log scale).
     """
 
     noise: Noise
@@ -49,12 +51,15 @@ class LocationScale:
     noise_start: float = 1.0
     noise_spread: float = 1.0
     units: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    noise_floor: float = 0.0
     task = "regression"
     headline = ("rmse", "nll", "crps", "coverage90", "width90", "mae")
 
     @property
     def name(self) -> str:
         """As one would type it."""
+        if self.freedom is None and self.noise_floor:
+            return f"gaussian(noise={self.noise!r}, noise_floor={self.noise_floor:g})"
         if self.freedom is None:
             return f"gaussian(noise={self.noise!r})"
         return f"student_t(noise={self.noise!r}, freedom={self.freedom:g})"
@@ -97,6 +102,8 @@ class LocationScale:
             log_scale = jnp.broadcast_to(widen(own["log_noise"]), location.shape)
         else:
             log_scale = jnp.full_like(location, math.log(self.noise))
+        if self.noise_floor:
+            log_scale = 0.5 * jnp.logaddexp(2.0 * log_scale, 2.0 * math.log(self.noise_floor))
         if self.units is not None:
             mean, std = (jnp.asarray(part, location.dtype).reshape(1, -1) for part in self.units)
             location, log_scale = mean + std * location, log_scale + jnp.log(std)

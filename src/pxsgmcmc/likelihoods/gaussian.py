@@ -1,6 +1,6 @@
 """Numbers with normal noise: y = m(x) + s e, e ~ N(0, 1)."""
 
-from pxsgmcmc.errors import check_number
+from pxsgmcmc.errors import UserError, check_number
 from pxsgmcmc.likelihoods._location_scale import LocationScale, Noise, check_noise
 from pxsgmcmc.likelihoods._units import Units, check_units
 
@@ -11,6 +11,7 @@ def gaussian(
     noise_start: float = 0.5,
     noise_spread: float = 1.0,
     units: Units | None = None,
+    noise_floor: float = 0.0,
 ) -> LocationScale:
     """Regression with normal noise.
 
@@ -23,6 +24,9 @@ def gaussian(
         around that of `noise_start`.
       units: (mean, standard deviation) of the targets, by target. The network then works on the
         standardised scale, `noise` too, while targets, predictions and metrics keep their units.
+      noise_floor: standard deviation of a part of the noise that is always there, beside what is
+        learned or given by the network: s^2 = floor^2 + exp(2 log scale). Targets without noise
+        would otherwise let the noise shrink and the curvature grow without end.
 
     Example:
       >>> import jax.numpy as jnp
@@ -33,4 +37,12 @@ def gaussian(
     """
     check_number("noise_start", noise_start, above=0.0)
     check_number("noise_spread", noise_spread, above=0.0)
-    return LocationScale(check_noise(noise), None, noise_start, noise_spread, check_units(units))
+    check_number("noise_floor", noise_floor, at_least=0.0)
+    if noise_floor and isinstance(check_noise(noise), float):
+        raise UserError(
+            "`noise_floor` must be 0 with a known `noise`, which does not shrink, got "
+            f"{noise_floor:g}."
+        )
+    return LocationScale(
+        check_noise(noise), None, noise_start, noise_spread, check_units(units), noise_floor
+    )

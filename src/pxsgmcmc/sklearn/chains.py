@@ -12,6 +12,7 @@ import numpy as np
 from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import DivergenceWatch
+from pxsgmcmc.chain.groups import by_group
 from pxsgmcmc.chain.runner import Runner
 from pxsgmcmc.chain.under_way import Chain, Pace, Record
 from pxsgmcmc.errors import Interrupted
@@ -21,13 +22,14 @@ from pxsgmcmc.rng import streams
 from pxsgmcmc.samplers.sghmc import SGHMCState
 from pxsgmcmc.sklearn.programs import Program, Spec, program_for
 from pxsgmcmc.sklearn.records import Request, begin_records
-from pxsgmcmc.sklearn.settings import LONGEST, SHORTEST, Settings, find_settings
+from pxsgmcmc.sklearn.settings import LONGEST, SHORTEST, Settings, at_rest, find_settings
 from pxsgmcmc.sklearn.stepper import Stepper
 from pxsgmcmc.tree import size
 from pxsgmcmc.tuning.lengths import round_number
 from pxsgmcmc.types import Batch, Tree
 
-BURN_IN = 5  # cycles, after the steps that led to the settings
+BURN_IN = 3  # cycles, after the steps that led to the settings
+SPACING = 1.5  # memories between draws: energies still repeat themselves by half after one
 RETRIES = 3
 
 
@@ -71,7 +73,7 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
       Interrupted: on SIGTERM or SIGHUP.
       Diverged: if a chain diverged whatever the step size.
     """
-    spec, began = request.spec, time.monotonic()
+    spec = request.spec
     keys = [streams(request.seed, chain) for chain in range(spec.chains)]
     program = program_for(spec)
     batches: list[Any] = [_AllRows() for _ in keys]
@@ -79,14 +81,16 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
         batches = [Batches(k.batches, data_size=request.rows, batch_size=spec.batch) for k in keys]
     noise = jax.numpy.stack([k.noise for k in keys])
     data = jax.tree.map(jax.numpy.asarray, request.data)
-    stepper = Stepper(spec, program, data, request.rows, batches, noise)
     params = [_with_noise(spec, request.network.start(jax.random.fold_in(k.init, 0))) for k in keys]
     first = jax.tree.map(np.asarray, program.expanded(params[0]))
     if records is None:
         progress.tell(0.0, "finding settings")
-        scout = _scout(request, data, batches, noise)
+        scout = _scout(request, data, batches, noise, first)
         positions = jax.tree.map(lambda *x: np.stack(x), *[_around(first, p) for p in params])
+        scout.steps(at_rest(positions), 0, 1, 0.0, dict.fromkeys(by_group(first), 0.0))
+        began = time.monotonic()  # now that everything is compiled
         state, found, taken = find_settings(scout, positions, spec.sampler)
+        stepper = Stepper(spec, program, data, request.rows, batches, noise, found.masses)
         state = _beginning(spec, program, state)
         h, friction = found.step_size, found.friction
         spent = time.monotonic() - began
@@ -94,6 +98,7 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
         facts = {
             "step_size": h,
             "friction": friction,
+            "masses": found.masses,
             "settling_steps": taken,
             "found": found.found,
         }
@@ -101,7 +106,8 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
     else:
         origin = records[0].manifest["origin"]
         facts = origin["estimator"]
-        h, friction = facts["step_size"], facts["friction"]
+        h, friction, masses = facts["step_size"], facts["friction"], tuple(facts["masses"])
+        stepper = Stepper(spec, program, data, request.rows, batches, noise, masses)
         collection = Collection(**{**origin["collection"], "draws": request.draws})
         # Shapes alone: what the numbers are is in the saved states.
         still = jax.tree.map(lambda x: np.stack([x] * spec.chains), first)
@@ -147,14 +153,15 @@ def _around(expanded: Tree, params: Tree) -> Tree:
     return dataclasses.replace(expanded, base=params) if isinstance(expanded, Expanded) else params
 
 
-def _scout(request: Request, data: Batch, batches: list[Any], noise: Any) -> Stepper:
+def _scout(request: Request, data: Batch, batches: list[Any], noise: Any, first: Tree) -> Stepper:
     """SGHMC with noise and batches of its own: what led to a start is not met again."""
     spec = dataclasses.replace(request.spec, sampler="sghmc")
     if spec.batch:
         keys = [streams((request.seed + 2**30) % 2**31, chain) for chain in range(spec.chains)]
         batches = [Batches(k.batches, data_size=request.rows, batch_size=spec.batch) for k in keys]
     noise = jax.vmap(lambda key: jax.random.fold_in(key, 2**31 - 1))(noise)
-    return Stepper(spec, program_for(spec), data, request.rows, batches, noise)
+    masses = (1.0,) * len(jax.tree.leaves(first))
+    return Stepper(spec, program_for(spec), data, request.rows, batches, noise, masses)
 
 
 def _beginning(spec: Spec, program: Program, state: SGHMCState) -> Any:
@@ -162,8 +169,8 @@ def _beginning(spec: Spec, program: Program, state: SGHMCState) -> Any:
     if spec.sampler == "sghmc":
         return state._replace(step=np.zeros(spec.chains, np.int32))
     one = jax.tree.map(lambda x: x[0], state.position)
-    friction = {"base": 1.0, "factors": 1.0}
-    made = jax.vmap(program.sampler(1.0, friction, one).init)(state.position)
+    friction, masses = {"base": 1.0, "factors": 1.0}, [1.0] * len(jax.tree.leaves(one))
+    made = jax.vmap(program.sampler(1.0, friction, masses, one).init)(state.position)
     return jax.tree.map(np.asarray, made)  # on the host: steps that are timed give theirs away
 
 
@@ -175,7 +182,7 @@ def _lengths(
     Lengths follow from what was measured, so that they do not depend on the speed of the machine
     unless `max_seconds` cuts them short.
     """
-    cycle = round(min(LONGEST, max(SHORTEST, found.memory)))
+    cycle = round(min(LONGEST, max(SHORTEST, SPACING * found.memory)))
     burn_in = BURN_IN * cycle
     total = burn_in + request.draws * cycle
     began, steps = time.monotonic(), 50

@@ -18,6 +18,7 @@ from pxsgmcmc.problem import LIKELIHOOD, NETWORK, Problem
 from pxsgmcmc.progress import progress_for
 from pxsgmcmc.run import Run
 from pxsgmcmc.sklearn.chains import run_chains
+from pxsgmcmc.sklearn.described import described
 from pxsgmcmc.sklearn.fitted import Fitted, stacked_draws, tree_of
 from pxsgmcmc.sklearn.frames import check_kind
 from pxsgmcmc.sklearn.networks import hashable, network_of
@@ -125,7 +126,8 @@ class PXEstimator(BaseEstimator):
             spec.network,
             data,
             len(rows.x),
-            self._facts(spec, data, names),
+            self._facts(spec, data, names)
+            | described(spec, names, self._feature_names(), inputs, targets),
             int(self.draws),
             self._seed(),
             float(self.max_seconds),
@@ -141,10 +143,7 @@ class PXEstimator(BaseEstimator):
         verdict = self.run_.verdict
         if verdict.healthy is False:
             # Not the verdict's own remedies: an estimator has other settings.
-            warnings.warn(f"{verdict.headline}. {self._remedy()}", ConvergenceWarning, stacklevel=3)
-
-    def _remedy(self) -> str:
-        return REMEDY
+            warnings.warn(f"{verdict.headline}. {REMEDY}", ConvergenceWarning, stacklevel=3)
 
     def _begun(self, request: Request, shown: Any) -> list[Any] | None:
         """Records to go on with, if `warm_start` asks for it and there are any."""
@@ -192,6 +191,9 @@ class PXEstimator(BaseEstimator):
             )
         if self.prior is not None:
             prior_of(self.prior, self.LAST)
+
+    def _feature_names(self) -> tuple[str, ...]:
+        return tuple(map(str, getattr(self, "feature_names_in_", ())))
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int | np.integer):

@@ -17,6 +17,7 @@ import numpy as np
 from pxsgmcmc import priors
 from pxsgmcmc.chain.executors import StepSums
 from pxsgmcmc.chain.groups import kinetic_temperature
+from pxsgmcmc.errors import check_number
 from pxsgmcmc.expansion import expand, groups, plan
 from pxsgmcmc.likelihoods.likelihood import Likelihood
 from pxsgmcmc.posterior import PosteriorPotential
@@ -67,14 +68,15 @@ class Program(NamedTuple):
 
     Attributes:
       potential: energy of (position, (x, y, weights)), the weights scaled to all the data.
-      advance: (state, count, rows, data, step size, friction, keys, active) -> state, sums.
-      sampler: (step size, friction by group) -> the sampler, for who judges its chain.
+      advance: (state, count, rows, data, step size, friction, masses, keys, active) -> state, sums.
+      sampler: (step size, friction by group, masses by leaf, position) -> the sampler, for who
+        judges its chain.
       expanded: parameters -> position.
     """
 
     potential: PosteriorPotential
     advance: Callable[..., tuple[Any, StepSums]]
-    sampler: Callable[[Any, Any, Tree], Sampler]
+    sampler: Callable[[Any, Any, Any, Tree], Sampler]
     expanded: Callable[[Tree], Tree]
 
 
@@ -83,19 +85,18 @@ def program_for(spec: Spec) -> Program:
     """The program of a spec, made once."""
     energy = _energy(spec)
 
-    def sampler(h: Any, friction: Any, position: Tree) -> Sampler:
-        if spec.sampler == "sgld":
-            return sgld(energy, lambda _: h)
-        given = groups(position, **{"base": 0.0, "factors": 0.0, **friction})
-        return SAMPLERS[spec.sampler](energy, lambda _: h, friction=given)
+    def sampler(h: Any, friction: Any, masses: Any, position: Tree) -> Sampler:
+        return sampler_of(spec, energy, lambda _: h, friction, masses, position)
 
-    def advance(state, count, rows, data, h, friction, keys, active):
-        step = sampler(h, friction, state.position).step
+    def advance(state, count, rows, data, h, friction, masses, keys, active):
+        step = sampler(h, friction, masses, state.position).step
+        mass = mass_tree(masses, state.position)
 
         def transition(state: Any, key: Any, batch: Batch) -> tuple[Any, Array, dict[str, Array]]:
             after, info = step(jax.random.fold_in(key, state.step), state, batch)
-            heat = kinetic_temperature(after.momentum) if hasattr(after, "momentum") else {}
-            return after, info.energy, heat
+            if not hasattr(after, "momentum"):
+                return after, info.energy, {}
+            return after, info.energy, kinetic_temperature(after.momentum, mass)
 
         def chains(i: Any, state: Any) -> tuple[Any, Array, dict[str, Array]]:
             if not spec.batch:
@@ -131,6 +132,22 @@ def program_for(spec: Spec) -> Program:
     )
 
 
+def sampler_of(
+    spec: Spec, energy: Any, h: Any, friction: Any, masses: Any, position: Tree
+) -> Sampler:
+    """The sampler of a spec with its settings; SGLD has neither friction nor mass."""
+    if spec.sampler == "sgld":
+        return sgld(energy, h)
+    given = groups(position, **{"base": 0.0, "factors": 0.0, **friction})
+    mass = mass_tree(masses, position)
+    return SAMPLERS[spec.sampler](energy, h, friction=given, mass=mass)
+
+
+def mass_tree(masses: Any, position: Tree) -> Tree:
+    """One number for each leaf, in the order of the leaves."""
+    return jax.tree.unflatten(jax.tree.structure(position), list(masses))
+
+
 @functools.lru_cache(maxsize=KEPT)
 def forward_for(network: Network, likelihood: Likelihood, features: int, targets: int) -> Any:
     """(stacked parameters of all draws, inputs) -> (draws, rows, numbers), compiled by size."""
@@ -159,7 +176,7 @@ def prior_of(prior: Any, last: float) -> priors.Prior:
     if prior is None:
         return FanIn(last)
     if isinstance(prior, int | float) and not isinstance(prior, bool):
-        return priors.normal(float(prior))
+        return priors.normal(check_number("prior", prior, above=0.0))
     return priors.as_prior(prior, "prior")
 
 

@@ -61,7 +61,7 @@ def begin_records(
 ) -> list[Record]:
     """Empty records, in memory or in a run directory."""
     spec, count = request.spec, request.spec.chains
-    sampler = program.sampler(facts["step_size"], facts["friction"], first)
+    sampler = program.sampler(facts["step_size"], facts["friction"], facts["masses"], first)
     origin = provenance.origin_of(
         seed=request.seed,
         chain=0,

@@ -15,6 +15,8 @@ from pxsgmcmc.sklearn.estimator import PXEstimator
 from pxsgmcmc.sklearn.frames import as_frame
 from pxsgmcmc.sklearn.rows import WeightedRows, distinct, standardisation
 
+NOISE_FLOOR = 0.05  # in units of the targets' deviation, if the noise is not known
+
 
 class PXRegressor(RegressorMixin, PXEstimator):
     """Regression of one or several numbers by draws from the posterior of a network.
@@ -24,7 +26,8 @@ class PXRegressor(RegressorMixin, PXEstimator):
         `noise="network"` one log standard deviation for each after them, in units of the targets'
         standard deviation.
       noise: standard deviation of the noise in units of the targets' own; "learned" samples one
-        number for all rows along with the network; "network" lets it depend on the inputs.
+        number for all rows along with the network; "network" lets it depend on the inputs. Noise
+        that is not known has a floor of 0.05, so that targets without any can be sampled.
       sampler: as in `PXClassifier`, and so are `expansion`, `prior`, `draws`, `chains`,
         `max_seconds`, `random_state`, `out`, `warm_start` and `verbose`.
       expansion: see there.
@@ -170,18 +173,17 @@ class PXRegressor(RegressorMixin, PXEstimator):
     def _squeezed(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self._one_target else values
 
-    def _remedy(self) -> str:
-        if self.noise != "learned":
-            return super()._remedy()
-        return f"{super()._remedy()} Targets with hardly any noise need a known one: `noise=0.05`."
-
     def _likelihood(self) -> Any:
-        return gaussian(noise=self.noise)
+        return self._gaussian(None)
 
     def _likelihood_in_units(self) -> Any:
         units = self._fitted.targets
         assert units is not None
-        return gaussian(noise=self.noise, units=(units.mean, units.std))
+        return self._gaussian((units.mean, units.std))
+
+    def _gaussian(self, units: Any) -> Any:
+        floor = NOISE_FLOOR if self.noise in ("learned", "network") else 0.0
+        return gaussian(noise=self.noise, units=units, noise_floor=floor)
 
     def _scaled_targets(self, rows: WeightedRows) -> tuple[np.ndarray, Standardisation]:
         scale = standardisation(rows.y, rows.weights)

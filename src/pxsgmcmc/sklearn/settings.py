@@ -1,10 +1,12 @@
 """From starts to settings: move with caution, look at the curvature, move on."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+from pxsgmcmc.chain.groups import by_group
 from pxsgmcmc.errors import Diverged
 from pxsgmcmc.samplers.sghmc import SGHMCState
 from pxsgmcmc.sklearn.stepper import Flat, Stepper
@@ -15,7 +17,9 @@ from pxsgmcmc.sklearn.terrain import (
     hessian_at,
     measure_at,
     prior_curvatures,
+    prior_masses,
 )
+from pxsgmcmc.tree import size
 from pxsgmcmc.tuning.combine import combine
 from pxsgmcmc.tuning.correlation import sghmc_relaxation
 from pxsgmcmc.tuning.curvature import lanczos, random_signs
@@ -23,14 +27,18 @@ from pxsgmcmc.tuning.laws import sghmc_limit
 from pxsgmcmc.tuning.recommend import recommend
 from pxsgmcmc.types import Tree
 
-STRETCHES = (50, 50, 100, 200, 400)  # steps between looks at the curvature, each with caution
-MORE_LOOKS, STEADY = 8, 0.2  # at most, until the honest step falls by no more than this share
+# Steps between the first looks at the curvature, and the share of the momentum that each loses:
+# what falls from a start to the posterior must not keep the speed, it would overshoot.
+FALLING = ((50, 0.2), (50, 0.2), (100, 0.1), (100, 0.05))
+# After them chains move as they will in the end, for a memory or so at a time, until the honest
+# step falls by no more than this share: damped, they would seem to stand still long before.
+LOOKS, STEADY = 10, 0.2
+STRETCH = (100, 500)  # steps at least and at most
 CAUTION = 0.5  # share of the honest step
-SAFETY = 1.0 / 3.0  # share of the stability limit: curvatures elsewhere are not those measured
+SAFETY = 0.4  # share of the stability limit: curvatures elsewhere are not those measured
 SHORTEST, LONGEST = 20, 1000  # steps between draws
-NOISE_SAFETY = 1.0 / 24.0  # the same with sampled noise: curvature grows as the noise shrinks
-DAMPING = 0.2  # share of the momentum that a cautious step loses
 ATTEMPTS = 6  # at a stretch, each with half of the step before
+HOT = 1.5  # kinetic temperature of a stretch from which it is tried again
 
 
 class Settings(NamedTuple):
@@ -39,12 +47,14 @@ class Settings(NamedTuple):
     Attributes:
       step_size: constant.
       friction: by group; empty for SGLD.
+      masses: of each leaf of a position.
       memory: steps in which the softest direction is forgotten.
       found: in a sentence.
     """
 
     step_size: float
     friction: dict[str, float]
+    masses: tuple[float, ...]
     memory: float
     found: str
 
@@ -55,19 +65,26 @@ def find_settings(
     """States of the chains after some cautious steps, settings that are honest there, steps taken.
 
     Args:
-      stepper: a program of SGHMC and its data.
+      stepper: a program of SGHMC and its data, with masses of 1.
       positions: starts of all chains, stacked.
       sampler: that the settings are for.
     """
-    flat = Flat(jax.tree.map(lambda x: x[0], positions))
-    state = _at_rest(positions)
+    one = jax.tree.map(lambda x: x[0], positions)
+    flat = Flat(one, stepper.masses)
+    if sampler != "sgld":  # which has no masses
+        masses = prior_masses(stepper, flat, flat.vectors(positions)[0])
+        stepper, flat = replace(stepper, masses=masses), Flat(one, masses)
+    state = at_rest(positions)
     taken, before = 0, 0.0
-    for look, steps in enumerate((*STRETCHES, *[STRETCHES[-1]] * MORE_LOOKS)):
-        found = _without_noise(stepper, flat, flat.vectors(state.position)[:2])
-        if look >= len(STRETCHES) and found.step_size > (1.0 - STEADY) * before:
+    for look in range(len(FALLING) + LOOKS):
+        found = _without_noise(stepper, flat, flat.vectors(state.position)[:1])
+        steps, damping = round(np.clip(found.memory, *STRETCH)), 0.0
+        if look < len(FALLING):
+            steps, damping = FALLING[look]
+        elif found.step_size > (1.0 - STEADY) * before:
             break  # curvature has stopped growing
-        before = found.step_size
-        state = _cautious(stepper, state, taken, steps, found)
+        before = found.step_size if look >= len(FALLING) else np.inf
+        state = _cautious(stepper, state, taken, steps, found, damping)
         taken += steps
     vectors = flat.vectors(state.position)[:4]
     if stepper.spec.batch or sampler != "sghmc":
@@ -81,7 +98,7 @@ def _with_noise(stepper: Stepper, flat: Flat, vectors: np.ndarray, sampler: str)
     found = recommend(seen, sampler)
     times = [time for pair in found.prediction.autocorrelation.values() for time in pair]
     memory = max((t for t in times if t < float("inf")), default=float(LONGEST))
-    return Settings(found.step_size, dict(found.friction), memory, repr(found))
+    return Settings(found.step_size, dict(found.friction), stepper.masses, memory, repr(found))
 
 
 def _without_noise(stepper: Stepper, flat: Flat, vectors: np.ndarray) -> Settings:
@@ -89,47 +106,67 @@ def _without_noise(stepper: Stepper, flat: Flat, vectors: np.ndarray) -> Setting
 
     Without gradient noise the laws ask for nothing else, and there is nothing to search for.
     """
-    rng, largest = np.random.default_rng(0), 0.0
+    rng, curvatures = np.random.default_rng(0), []
     prior = prior_curvatures(stepper, flat, vectors[0], rng)
     for vector in vectors:
         hessian = hessian_at(stepper, flat, vector, epoch_batches(stepper, rng))
         hessian.fit_stride(random_signs(rng, vector))
         signs = random_signs(rng, vector)
         found = lanczos(hessian.product, signs, steps=LANCZOS, tolerance=RESIDUAL)
-        largest = max(largest, found.largest)
+        curvatures.append(found.largest)
     friction = {name: 2.0 * float(np.sqrt(max(c, 1e-6))) for name, c in prior.items()}
-    largest = max(largest, *prior.values())
-    safety = NOISE_SAFETY if stepper.spec.likelihood.start() else SAFETY
-    h = safety * sghmc_limit(largest, max(friction.values()))
+    largest = max(*curvatures, *prior.values())
+    h = SAFETY * sghmc_limit(largest, max(friction.values()))
     memory = max(sghmc_relaxation(max(c, 1e-6), h, friction[name]) for name, c in prior.items())
     text = (
-        f"SGHMC: step size {h:.3g}, {safety:.2g} of the stability limit at curvature {largest:.3g}"
+        f"SGHMC: step size {h:.3g}, {SAFETY:.2g} of the stability limit at curvature {largest:.3g}"
     )
-    return Settings(h, friction, float(memory), text)
+    return Settings(h, friction, stepper.masses, float(memory), text)
 
 
-def _at_rest(positions: Tree) -> SGHMCState:
+def at_rest(positions: Tree) -> SGHMCState:
+    """States of chains that do not move yet."""
     chains = len(jax.tree.leaves(positions)[0])
     still = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), positions)
     return SGHMCState(np.zeros(chains, np.int32), positions, still)  # pyright: ignore
 
 
-def _cautious(stepper: Stepper, state: Any, first: int, count: int, found: Settings) -> SGHMCState:
-    """So many steps, with half the step size again and again if they diverge."""
+def _cautious(
+    stepper: Stepper, state: Any, first: int, count: int, found: Settings, damping: float
+) -> SGHMCState:
+    """So many steps, with half the step size again and again if they diverge or get hot.
+
+    A chain whose step is too long for the curvature it comes to need not diverge: with sampled
+    noise it is thrown to where the noise is enormous and nothing is curved, and would be measured
+    there.
+    """
     before, h = jax.tree.map(np.asarray, state), CAUTION * found.step_size
+    after, finite = before, False
+    sizes = {
+        name: size(part) // stepper.spec.chains for name, part in by_group(before.position).items()
+    }
     for _ in range(ATTEMPTS):
-        # What falls from a start to the posterior must not keep the speed: it would overshoot.
-        friction = {name: max(g, DAMPING / h) for name, g in found.friction.items()}
+        friction = {name: max(g, damping / h) for name, g in found.friction.items()}
         after, done = before, 0
+        heat: dict[str, Any] = dict.fromkeys(friction, 0.0)
         while done < count:
             part = min(count - done, stepper.most)
-            after, _ = stepper.steps(after, first + done, part, h, friction)
+            after, sums = stepper.steps(after, first + done, part, h, friction)
             done += part
+            heat = {name: heat[name] + np.asarray(sums.temperature[name]) for name in friction}
         after = jax.tree.map(np.asarray, after)
-        if all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after.position)):
+        finite = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after.position))
+        if finite and not any(_is_hot(heat[name] / count, sizes[name]) for name in friction):
             return after
         h *= 0.5
+    if finite:
+        return after  # hot, as the verdict will say if it does not cool down
     raise Diverged(
         "No step size was found at which chains do not diverge: scale the inputs to about 1, or "
         "give a narrower `prior`."
     )
+
+
+def _is_hot(temperatures: np.ndarray, coordinates: int) -> bool:
+    """Whether the kinetic temperature of some chain cannot be chance."""
+    return bool(np.any(temperatures > HOT + 3.0 * np.sqrt(2.0 / max(1, coordinates))))

@@ -30,6 +30,7 @@ class Stepper:
       count: rows that are not filling.
       streams: rows of each chain's steps; empty if a step sees all rows.
       keys: of the noise of each chain.
+      masses: of each leaf of a position.
     """
 
     spec: Spec
@@ -38,6 +39,7 @@ class Stepper:
     count: int
     streams: Sequence[Any]
     keys: Any
+    masses: tuple[float, ...]
 
     def steps(
         self, state: Any, first: int, count: int, h: float, friction: dict[str, float]
@@ -71,7 +73,15 @@ class Stepper:
         """The program, with numbers of the types that it was compiled for."""
         given = {name: np.float32(value) for name, value in friction.items()}
         return self.program.advance(
-            state, np.int32(count), rows, self.data, np.float32(h), given, self.keys, active
+            state,
+            np.int32(count),
+            rows,
+            self.data,
+            np.float32(h),
+            given,
+            tuple(map(np.float32, self.masses)),
+            self.keys,
+            active,
         )
 
     def gradients(self, positions: Tree, rows: np.ndarray | None) -> Tree:
@@ -86,32 +96,42 @@ class Stepper:
 
 
 class Flat:
-    """Positions of a tree as vectors, several at a time."""
+    """Positions of a tree as vectors, several at a time, in coordinates in which masses are 1.
 
-    def __init__(self, like: Tree):
+    A sampler with mass M in q is one with mass 1 in sqrt(M) q, so its laws are asked for there.
+    """
+
+    def __init__(self, like: Tree, masses: Sequence[float]):
         self._leaves, self._structure = jax.tree.flatten(like)
+        sizes = [np.size(leaf) for leaf in self._leaves]
+        ends = np.cumsum(sizes).tolist()
+        self.leaves = [slice(end - n, end) for n, end in zip(sizes, ends, strict=True)]
+        self._roots = np.repeat(np.sqrt(np.asarray(masses, np.float32)), sizes)
         self.groups, start = dict[str, slice](), 0
         for name, part in by_group(like).items():
             if size(part):
                 self.groups[name] = slice(start, start + size(part))
                 start += size(part)
 
-    def vector(self, tree: Tree) -> np.ndarray:
-        """Of one tree, (coordinates,)."""
-        return np.concatenate([np.ravel(np.asarray(leaf)) for leaf in jax.tree.leaves(tree)])
+    def vectors(self, positions: Tree) -> np.ndarray:
+        """Of stacked positions, (positions, coordinates)."""
+        return _rows(positions) * self._roots
 
-    def vectors(self, trees: Tree) -> np.ndarray:
-        """Of stacked trees, (trees, coordinates)."""
-        return np.concatenate(
-            [np.asarray(leaf).reshape(len(leaf), -1) for leaf in jax.tree.leaves(trees)], axis=1
-        )
+    def slopes(self, gradients: Tree) -> np.ndarray:
+        """Of stacked gradients, (gradients, coordinates)."""
+        return _rows(gradients) / self._roots
 
     def trees(self, vectors: np.ndarray) -> Tree:
         """Stacked trees of (trees, coordinates)."""
-        leaves, start = [], 0
-        for leaf in self._leaves:
-            stop = start + int(np.prod(leaf.shape, dtype=int))
-            part = np.ascontiguousarray(vectors[:, start:stop])
+        vectors = vectors / self._roots
+        leaves = []
+        for leaf, places in zip(self._leaves, self.leaves, strict=True):
+            part = np.ascontiguousarray(vectors[:, places])
             leaves.append(part.reshape(len(vectors), *leaf.shape).astype(leaf.dtype))
-            start = stop
         return jax.tree.unflatten(self._structure, leaves)
+
+
+def _rows(trees: Tree) -> np.ndarray:
+    return np.concatenate(
+        [np.asarray(leaf).reshape(len(leaf), -1) for leaf in jax.tree.leaves(trees)], axis=1
+    )

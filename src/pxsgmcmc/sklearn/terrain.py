@@ -36,7 +36,7 @@ def hessian_at(
     def gradients(two: np.ndarray) -> np.ndarray:
         if not shown and chains > 1:
             many = flat.trees(np.concatenate([two, np.repeat(two[:1], chains - 2, axis=0)]))
-            return flat.vectors(stepper.gradients(many, None))[:2]
+            return flat.slopes(stepper.gradients(many, None))[:2]
         return np.stack([_mean_gradient(stepper, flat, q, shown) for q in two])
 
     return PairedHessian(gradients, position)
@@ -101,10 +101,34 @@ class PairedHessian(Hessian):
         return (ahead - behind) / (2.0 * s)
 
 
+def prior_masses(stepper: Stepper, flat: Flat, position: np.ndarray) -> tuple[float, ...]:
+    """Mean curvature of the prior in each leaf: with these masses it is about 1 everywhere.
+
+    Leaves whose prior is hardly curved, or curved down where it was looked at, count as a
+    thousandth of the most curved one.
+    """
+    product = _prior_product(stepper, flat, position, np.random.default_rng(0))
+    found = np.array([np.mean(product[places], dtype=np.float64) for places in flat.leaves])
+    if not np.max(found) > 0.0:
+        return (1.0,) * len(found)
+    return tuple(np.maximum(found, 1e-3 * found.max()).tolist())
+
+
 def prior_curvatures(
     stepper: Stepper, flat: Flat, position: np.ndarray, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Group -> mean curvature of the energy without data: that of rows of no weight."""
+    """Group -> mean curvature of the prior."""
+    product = _prior_product(stepper, flat, position, rng)
+    return {
+        name: float(np.mean(product[places], dtype=np.float64))
+        for name, places in flat.groups.items()
+    }
+
+
+def _prior_product(
+    stepper: Stepper, flat: Flat, position: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Curvature of the energy without data, that of rows of no weight, at each coordinate."""
     x, y, weights = stepper.data
     alone = replace(stepper, data=(x, y, np.zeros(weights.shape, np.float32)))
     signs = random_signs(rng, position)
@@ -116,12 +140,8 @@ def prior_curvatures(
     found = []
     for q in (position + step * signs, position - step * signs):
         many = flat.trees(np.broadcast_to(q, (stepper.spec.chains, len(q))))
-        found.append(flat.vectors(alone.gradients(many, rows))[0])
-    product = signs * (found[0] - found[1]) / (2.0 * step)
-    return {
-        name: float(np.mean(product[places], dtype=np.float64))
-        for name, places in flat.groups.items()
-    }
+        found.append(flat.slopes(alone.gradients(many, rows))[0])
+    return signs * (found[0] - found[1]) / (2.0 * step)
 
 
 def _mean_gradient(
@@ -131,12 +151,12 @@ def _mean_gradient(
     chains = stepper.spec.chains
     many = flat.trees(np.broadcast_to(q, (chains, len(q))))
     if not stepper.spec.batch:
-        return flat.vectors(stepper.gradients(many, None))[0]
+        return flat.slopes(stepper.gradients(many, None))[0]
     total = np.zeros_like(q)
     for start in range(0, len(batches), chains):
         part = batches[start : start + chains]
         rows = np.stack([part[i % len(part)] for i in range(chains)])
-        total += flat.vectors(stepper.gradients(many, rows))[: len(part)].sum(axis=0)
+        total += flat.slopes(stepper.gradients(many, rows))[: len(part)].sum(axis=0)
     return total / np.float32(len(batches))
 
 
@@ -147,13 +167,13 @@ def _noise(
     spec, chains = stepper.spec, stepper.spec.chains
     many = flat.trees(np.broadcast_to(position, (chains, len(position))))
     if not spec.batch:
-        mean = flat.vectors(stepper.gradients(many, None))[0]
+        mean = flat.slopes(stepper.gradients(many, None))[0]
         return GradientNoise(np.zeros_like(mean)[None], mean)
     used = cuts[: max(2, min(len(cuts), NOISES))]
     rows = []
     for i in range(0, len(used), chains):
         part = [used[min(i + k, len(used) - 1)] for k in range(chains)]
-        rows.append(flat.vectors(stepper.gradients(many, np.stack(part)))[: len(used) - i])
+        rows.append(flat.slopes(stepper.gradients(many, np.stack(part)))[: len(used) - i])
     found = np.concatenate(rows)
     share = 1.0 - spec.batch / stepper.count
     scale = np.float32(np.sqrt(share * len(found) / (len(found) - 1)))

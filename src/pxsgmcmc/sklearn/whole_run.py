@@ -5,12 +5,11 @@ from typing import Any
 
 import jax
 
-from pxsgmcmc.expansion import groups
 from pxsgmcmc.posterior import potential
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.run import Run
 from pxsgmcmc.sklearn.fitted import Fitted
-from pxsgmcmc.sklearn.programs import SAMPLERS, Spec, program_for
+from pxsgmcmc.sklearn.programs import Spec, program_for, sampler_of
 from pxsgmcmc.store import open_run
 from pxsgmcmc.store.layout import chain_folder
 from pxsgmcmc.types import Sampler, Tree
@@ -49,7 +48,5 @@ def _sampler(spec: Spec, problem: Problem, facts: dict[str, Any], position: Tree
     """The sampler on the problem's own rows."""
     kept = program_for(spec).potential
     energy = potential(problem, prior=kept.prior, factor_prior=kept.factor_prior)
-    if spec.sampler == "sgld":
-        return SAMPLERS["sgld"](energy, facts["step_size"])
-    friction = groups(position, **{"base": 0.0, "factors": 0.0, **facts["friction"]})
-    return SAMPLERS[spec.sampler](energy, facts["step_size"], friction=friction)
+    h, friction, masses = (facts[name] for name in ("step_size", "friction", "masses"))
+    return sampler_of(spec, energy, h, friction, masses, position)

@@ -1,5 +1,6 @@
 """`tune`: search step size, friction and prior on the validation rows."""
 
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -131,13 +132,19 @@ def tune(
     limits = limits_of(trials, budget)
     runner = _engine(engine, at_once, problem)
     folder = Path(out)
+    made = not folder.exists()
     with files.writing(folder):
         if (folder / MANIFEST).exists():
             raise UserError(f"`{folder}` holds a run: give another folder with --out.")
         folder.mkdir(parents=True, exist_ok=True)
     with lock.acquire(folder, say=say):
         proposer = proposer_named(search, folder, config.seed, say)
-        book = begin(folder, config, asked, proposer, limits, problem, say)
+        try:
+            book = begin(folder, config, asked, proposer, limits, problem, say)
+        except UserError:
+            if made:  # nothing is left of a search that was refused
+                shutil.rmtree(folder)
+            raise
         loop = TrialLoop(
             book, proposer, runner, limits, at_once=getattr(runner, "at_once", 1), say=say
         )

@@ -1,0 +1,46 @@
+"""What a run directory says of its estimator, so that it can predict elsewhere."""
+
+from typing import Any
+
+import msgspec
+
+from pxsgmcmc.config.prepared import Prepared
+from pxsgmcmc.data.standardise import Standardisation
+from pxsgmcmc.sklearn.programs import Spec
+
+
+def described(
+    spec: Spec,
+    names: tuple[str, ...],
+    feature_names: tuple[str, ...],
+    inputs: Standardisation,
+    targets: Standardisation | None,
+) -> dict[str, Any]:
+    """For the manifest, read by `config.of_estimator`; empty for networks of the user's own.
+
+    Args:
+      spec: of the program.
+      names: of the classes or targets.
+      feature_names: of the columns, if they have any.
+      inputs: scale of the inputs.
+      targets: scale of the targets; None for classes.
+    """
+    kind, *rest = spec.network.key if isinstance(spec.network.key, tuple) else ("own",)
+    if kind != "dense":
+        return {}
+    prepared = Prepared(
+        name="data",
+        shape=(spec.features,),
+        dtype="float32",
+        mean=inputs.mean,
+        std=inputs.std,
+        classes=() if targets else names,
+        feature_names=feature_names,
+        target_names=names if targets else (),
+        targets=targets,
+    )
+    network: dict[str, Any] = {"widths": rest[0][1:-1]}
+    if targets:
+        noise: Any = spec.likelihood
+        network |= {"noise": noise.noise, "noise_floor": noise.noise_floor}
+    return {"prepared": msgspec.to_builtins(prepared), "described": network}
