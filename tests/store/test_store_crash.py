@@ -23,7 +23,9 @@ HARM = [
 
 
 def crash(what: str, folder: Path, *numbers: int) -> dict[str, int]:
-    command = [sys.executable, str(PROGRAM), what, str(folder), *map(str, numbers)]
+    # Newer Pythons warn of a fork beside threads; a writer that keeps its lease alive has one.
+    quiet = ["-W", "ignore:This process:DeprecationWarning"]
+    command = [sys.executable, *quiet, str(PROGRAM), what, str(folder), *map(str, numbers)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return json.loads(done.stdout)

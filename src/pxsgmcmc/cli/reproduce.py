@@ -10,7 +10,7 @@ import tyro
 from pxsgmcmc.cli.opened import WholeNumber
 from pxsgmcmc.errors import UserError, check_count, did_you_mean
 from pxsgmcmc.jobs.engines import engine_named
-from pxsgmcmc.jobs.local import Local
+from pxsgmcmc.jobs.local import Local, cores
 from pxsgmcmc.jobs.ray import Ray
 from pxsgmcmc.jobs.slurm import Slurm
 from pxsgmcmc.reproduce.catalogue import all_experiments, experiment_named
@@ -70,7 +70,7 @@ def reproduce(
     count = size.seeds if seeds is None else check_count("seeds", seeds, at_least=1)
     experiments = all_experiments(scale) if name == "all" else [_at(experiment_named(name), size)]
     machine = _machine(engine, at_once)
-    many = machine.at_once
+    many = min(machine.at_once, len(cores())) if isinstance(machine, Local) else machine.at_once
     planner = _planner(size, results, runs)
     experiments = _with_settings(experiments, planner, name)
     tasks = planner.tasks(experiments, range(count), only)
@@ -287,8 +287,8 @@ def _list_tasks(tasks: list[Task], scale: Scale, seconds: float, at_once: int) -
     print("\n".join(in_columns(rows)))
     todo = sum(row[0] == "to do" for row in rows)
     print(
-        f"{todo} of {len(tasks)} to make, about {spelt(seconds)} on {at_once} cores, "
-        f"{scale.cost.gigabytes:.1f} GB of memory each"
+        f"{todo} of {len(tasks)} to make, about {spelt(seconds)} on "
+        f"{at_once} core{'s' * (at_once > 1)}, {scale.cost.gigabytes:.1f} GB of memory each"
     )
 
 

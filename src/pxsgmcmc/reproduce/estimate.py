@@ -6,7 +6,6 @@ from functools import cache
 from pxsgmcmc.config.model_sections import MLP
 from pxsgmcmc.config.sampler_sections import HMC
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.jobs.local import cores
 from pxsgmcmc.reproduce.plan import DIAGNOSE, STRESS, Task, is_done
 from pxsgmcmc.reproduce.scale import Scale
 
@@ -42,11 +41,11 @@ def _usual_batch(scale: Scale) -> int:
 
 
 def wall_seconds(tasks: Sequence[Task], scale: Scale, at_once: int) -> float:
-    """Of all that is not done yet."""
+    """Of all that is not done yet, with so many cores at work."""
     todo = [task for task in tasks if not is_done(task)]
     chains = sum(processor_seconds(task, scale) for task in todo if task.config is not None)
     computed = sum(processor_seconds(task, scale) for task in todo if task.config is None)
-    return chains / max(1, min(at_once, len(cores()))) + computed
+    return chains / at_once + computed
 
 
 def spelt(seconds: float) -> str:
