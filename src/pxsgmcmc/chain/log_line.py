@@ -9,7 +9,7 @@ def in_words(facts: dict[str, Any]) -> str:
     parts = [
         f"draw {facts['draws']}/{facts['all_draws']}",
         f"step {facts['step']}/{facts['total_steps']}",
-        f"{speed:,.0f} steps/s" if speed >= 10 else f"{speed:.2g} steps/s",
+        *([f"{speed:,.0f} steps/s" if speed >= 10 else f"{speed:.2g} steps/s"] if speed else []),
         f"energy {facts['energy']:.4g}",
         f"step size {facts['step_size']:.2g}",
     ]

@@ -59,5 +59,5 @@ class Telling:
             chain.record.append_log(line)
             chain.since_log = Averages()
         several = f" of {len(chains)} chains" if len(chains) > 1 else ""
-        left = (total - line["step"]) / max(speed, 1e-9)
+        left = (total - line["step"]) / speed if speed else None
         self._progress.tell(line["step"] / total, in_words(line) + several, left)
