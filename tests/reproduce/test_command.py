@@ -61,7 +61,7 @@ def test_missing_data_are_named_with_their_address(places):
 
 
 def test_a_file_that_only_users_have_is_asked_for(places, monkeypatch):
-    monkeypatch.setattr("pxsgmcmc.data._locate.locate", lambda name: None)
+    monkeypatch.setattr("pxsgmcmc.reproduce.running.locate", lambda name: None)
     said = call("reproduce", "l2e", "--scale", "paper", "--only", "L2E, cifar10", "--yes", *places)
     assert_one_line(said, 2, "meta_params.pickle` is needed and not there", "Kim et al. (2024)")
 

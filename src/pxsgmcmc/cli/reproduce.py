@@ -14,11 +14,16 @@ from pxsgmcmc.jobs.local import Local, cores
 from pxsgmcmc.jobs.ray import Ray
 from pxsgmcmc.jobs.slurm import Slurm
 from pxsgmcmc.reproduce.catalogue import all_experiments, experiment_named
-from pxsgmcmc.reproduce.estimate import check_patience, processor_seconds, spelt, wall_seconds
-from pxsgmcmc.reproduce.experiment import Experiment, Needed
+from pxsgmcmc.reproduce.estimate import (
+    check_patience,
+    cost_lines,
+    spelt,
+    wall_seconds,
+)
+from pxsgmcmc.reproduce.experiment import Experiment
 from pxsgmcmc.reproduce.outcome import claims_markdown, claims_rows, in_columns, made_lines
-from pxsgmcmc.reproduce.plan import Places, Planner, Task, command_of, is_done
-from pxsgmcmc.reproduce.running import make
+from pxsgmcmc.reproduce.plan import Places, Planner, command_of, is_done
+from pxsgmcmc.reproduce.running import check_data, make
 from pxsgmcmc.reproduce.scale import SCALES, Scale, scale_named, sets_there
 from pxsgmcmc.reproduce.settings_file import read_settings
 from pxsgmcmc.reproduce.tables import Made, gather
@@ -76,13 +81,13 @@ def reproduce(
     tasks = planner.tasks(experiments, range(count), only)
     seconds = wall_seconds(tasks, size, many)
     if dry_run:
-        _list_tasks(tasks, size, seconds, many)
+        print("\n".join(cost_lines(tasks, size, seconds, many)))
         return 0
     todo = sum(not is_done(task) for task in tasks)
     command = command_of(name, scale, count, only)
     check_patience(seconds, command, yes=yes)
     if todo:
-        _check_data(tasks)
+        check_data(tasks)
         print(
             f"{todo} of {len(tasks)} runs to make, about {spelt(seconds)} on {many} cores of a "
             f"machine of its own, {size.cost.gigabytes * many:.1f} GB of memory",
@@ -276,33 +281,6 @@ def _with_settings(experiments: list[Experiment], planner: Planner, name: str) -
             file=sys.stderr,
         )
     return ready
-
-
-def _list_tasks(tasks: list[Task], scale: Scale, seconds: float, at_once: int) -> None:
-    rows = [["", "run", "settings", "minutes of one core"]]
-    for task in tasks:
-        done = is_done(task)
-        minutes = "0" if done else f"{processor_seconds(task, scale) / 60.0:.1f}"
-        rows.append(["done" if done else "to do", task.label, task.digest, minutes])
-    print("\n".join(in_columns(rows)))
-    todo = sum(row[0] == "to do" for row in rows)
-    print(
-        f"{todo} of {len(tasks)} to make, about {spelt(seconds)} on "
-        f"{at_once} core{'s' * (at_once > 1)}, {scale.cost.gigabytes:.1f} GB of memory each"
-    )
-
-
-def _check_data(tasks: list[Task]) -> None:
-    """Hear of missing data now, with their address, and not from the first run."""
-    from pxsgmcmc.data._locate import locate
-    from pxsgmcmc.data._official import OFFICIAL
-
-    configs = [task.config for task in tasks if task.config is not None]
-    names = {config.data.name for config in configs if config.data is not None}
-    for name in sorted(name for name in names if name in OFFICIAL):
-        locate(name)
-    for needed in {v for task in tasks for v in task.arm.over.values() if isinstance(v, Needed)}:
-        needed.check()
 
 
 def _write_pages(made: list[Made], folder: Path) -> None:

@@ -12,60 +12,16 @@ import signal
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-
-import msgspec
 
 from pxsgmcmc.errors import Locked, UserError
 from pxsgmcmc.jobs.engine import MOST_DEATHS, Ended, Watch
 from pxsgmcmc.jobs.job import Job
-from pxsgmcmc.jobs.local import Told
 from pxsgmcmc.jobs.queue import BLOCK, Pace, Queue, Seen
+from pxsgmcmc.jobs.queued_job import QueuedJob
 from pxsgmcmc.jobs.sheet import Sheet, new_sheet, place_of, placed, progress_mark, sheets_in
 from pxsgmcmc.store import lock
 
 LOCKED = 5
-
-
-@dataclass
-class _Entry:
-    """One job and what is known of it."""
-
-    job: Job
-    sheet: Sheet
-    number: int
-    name: str = ""  # in the queue; empty while it is not there
-    not_before: float = 0.0
-    began: float = field(default_factory=time.monotonic)
-    gone: float | None = None  # when the queue had it no more
-    running: bool = False
-    read: int = 0  # bytes of its output that were passed on
-    errors_from: int = 0
-    held: str = ""
-    deaths: int = 0
-    mark: tuple[int, ...] = ()
-
-    def pass_on(self, watch: Watch) -> None:
-        """Tell what the job has told since."""
-        try:
-            with self.sheet.path(self.number, "out").open("rb") as file:
-                file.seek(self.read)
-                lines = file.read()
-        except OSError:
-            return
-        whole = lines[: lines.rfind(b"\n") + 1]
-        if whole and not self.running:
-            self.began, self.running = time.monotonic(), True
-        self.read += len(whole)
-        for line in whole.splitlines():
-            try:
-                told = msgspec.json.decode(line, type=Told)
-            except msgspec.MsgspecError:  # a library's own words
-                continue
-            if told.sentence:
-                watch.say(self.job, told.text)
-            else:
-                watch.tell(self.job, told.stage, told.share, told.text)
 
 
 def run_queued(
@@ -109,9 +65,9 @@ class _Keeper:
     """All jobs of one call."""
 
     def __init__(self, queue: Queue, watch: Watch, pace: Pace, stack: ExitStack):
-        self.open: list[_Entry] = []
+        self.open: list[QueuedJob] = []
         self._queue, self._watch, self._pace, self._stack = queue, watch, pace, stack
-        self._all: list[_Entry] = []
+        self._all: list[QueuedJob] = []
         self._failed: set[Sheet] = set()
         self._handed_in = False
         self._next_look = self._next_glance = 0.0
@@ -124,18 +80,18 @@ class _Keeper:
         if new:
             sheet = new_sheet(self._queue.engine, [placed(job) for job in new], python)
             self._stack.enter_context(lock.acquire(sheet.folder))
-            self._all += [_Entry(job, sheet, number) for number, job in enumerate(new)]
+            self._all += [QueuedJob(job, sheet, number) for number, job in enumerate(new)]
         for entry in self._all:
             entry.mark = progress_mark(entry.job)
         self.open = list(self._all)
 
-    def _left_behind(self, jobs: dict[Job, Job]) -> dict[Job, _Entry]:
+    def _left_behind(self, jobs: dict[Job, Job]) -> dict[Job, QueuedJob]:
         """Jobs of ours that somebody handed in who is gone; sheets of use to nobody are removed.
 
         Args:
           jobs: as they stand on sheets -> as we know them.
         """
-        taken: dict[Job, _Entry] = {}
+        taken: dict[Job, QueuedJob] = {}
         there: dict[str, Seen] | None = None
         for sheet in sheets_in(place_of(list(jobs))):
             names = sheet.names()
@@ -150,7 +106,7 @@ class _Keeper:
             there = self._queue.look() if there is None else there
             alive = {n: job for n, job in mine.items() if names.get(n, "") in (there or {})}
             for number, job in alive.items():
-                taken[job] = _Entry(job, sheet, number, name=names[number])
+                taken[job] = QueuedJob(job, sheet, number, name=names[number])
                 self._watch.say(job, "is in the queue already; looking after it")
             if not alive and len(mine) == len(its) and there is not None:
                 lease.release()
@@ -212,7 +168,7 @@ class _Keeper:
                 entry.running = False
                 self._watch.say(entry.job, "is in the queue again, and goes on from its last state")
 
-    def _answer(self, entry: _Entry) -> bool:
+    def _answer(self, entry: QueuedJob) -> bool:
         """Whether a job came to its end with an exit code that is an answer."""
         end = entry.sheet.end(entry.number)
         if end is None or end.code < 0 or not is_answer(end.code):
@@ -220,7 +176,7 @@ class _Keeper:
         self._finish(entry, end.code, entry.sheet.errors(entry.number, entry.errors_from))
         return True
 
-    def _finish(self, entry: _Entry, code: int, errors: str) -> None:
+    def _finish(self, entry: QueuedJob, code: int, errors: str) -> None:
         entry.pass_on(self._watch)
         entry.name = ""
         self.open.remove(entry)
@@ -228,7 +184,7 @@ class _Keeper:
             self._failed.add(entry.sheet)
         self._watch.ended(entry.job, Ended(code, errors, time.monotonic() - entry.began))
 
-    def _let_go(self, entry: _Entry) -> None:
+    def _let_go(self, entry: QueuedJob) -> None:
         """The queue no longer has it."""
         now = time.monotonic()
         entry.gone = now if entry.gone is None else entry.gone
@@ -258,7 +214,7 @@ class _Keeper:
         entry.sheet.write_end(entry.number, code, why)
         self._finish(entry, code, f"pxsgmcmc: {why}")
 
-    def _given_up(self, entry: _Entry, how: str) -> tuple[int, str]:
+    def _given_up(self, entry: QueuedJob, how: str) -> tuple[int, str]:
         if not entry.sheet.path(entry.number, "out").exists():
             return 2, (
                 f"It left nothing in `{entry.sheet.folder}`: the machines of the queue must see "

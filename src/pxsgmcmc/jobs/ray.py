@@ -235,7 +235,7 @@ def _to_standard_error(sentence: str) -> None:
 
 def _ray() -> Any:
     try:
-        import ray
+        import ray  # pyright: ignore[reportMissingImports]  (an extra, not for development)
     except ModuleNotFoundError as error:
         raise UserError("`--engine ray` needs Ray: pip install 'pxsgmcmc[ray]'.") from error
     return ray

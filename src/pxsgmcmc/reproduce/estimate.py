@@ -6,6 +6,7 @@ from functools import cache
 from pxsgmcmc.config.model_sections import MLP
 from pxsgmcmc.config.sampler_sections import HMC
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.reproduce.outcome import in_columns
 from pxsgmcmc.reproduce.plan import DIAGNOSE, STRESS, Task, is_done
 from pxsgmcmc.reproduce.scale import Scale
 
@@ -46,6 +47,21 @@ def wall_seconds(tasks: Sequence[Task], scale: Scale, at_once: int) -> float:
     chains = sum(processor_seconds(task, scale) for task in todo if task.config is not None)
     computed = sum(processor_seconds(task, scale) for task in todo if task.config is None)
     return chains / at_once + computed
+
+
+def cost_lines(tasks: Sequence[Task], scale: Scale, seconds: float, at_once: int) -> list[str]:
+    """Every task with its minutes, and all of them together, for people."""
+    rows = [["", "run", "settings", "minutes of one core"]]
+    for task in tasks:
+        done = is_done(task)
+        minutes = "0" if done else f"{processor_seconds(task, scale) / 60.0:.1f}"
+        rows.append(["done" if done else "to do", task.label, task.digest, minutes])
+    todo = sum(row[0] == "to do" for row in rows)
+    total = (
+        f"{todo} of {len(tasks)} to make, about {spelt(seconds)} on "
+        f"{at_once} core{'s' * (at_once > 1)}, {scale.cost.gigabytes:.1f} GB of memory each"
+    )
+    return [*in_columns(rows), total]
 
 
 def spelt(seconds: float) -> str:

@@ -11,16 +11,29 @@ from pathlib import Path
 
 from pxsgmcmc.chain.code_revision import code_revision
 from pxsgmcmc.config import write_config
+from pxsgmcmc.data._locate import locate
+from pxsgmcmc.data._official import OFFICIAL
 from pxsgmcmc.jobs import DIAGNOSE, EVALUATE, SAMPLE, Ended, Engine, Job, JobFailed, Stage
 from pxsgmcmc.jobs.chains import chain_jobs
 from pxsgmcmc.jobs.display import Display
 from pxsgmcmc.reproduce import plan
 from pxsgmcmc.reproduce.computing import compute
+from pxsgmcmc.reproduce.experiment import Needed
 from pxsgmcmc.reproduce.plan import Task, is_done
 from pxsgmcmc.reproduce.reading import diverged_record, record_of
 from pxsgmcmc.reproduce.record import Record, write_record
 
 DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
+
+
+def check_data(tasks: Sequence[Task]) -> None:
+    """Hear of missing data now, with their address, and not from the first run."""
+    configs = [task.config for task in tasks if task.config is not None]
+    names = {config.data.name for config in configs if config.data is not None}
+    for name in sorted(name for name in names if name in OFFICIAL):
+        locate(name)
+    for needed in {v for task in tasks for v in task.arm.over.values() if isinstance(v, Needed)}:
+        needed.check()
 
 
 def make(
