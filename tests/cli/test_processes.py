@@ -54,7 +54,7 @@ def test_a_signal_saves_the_run_and_says_how_to_go_on(command, whole, tmp_path, 
     code, out, _ = ended(process)
     assert code == 128 + number and out.startswith("Stopped with ")
     assert out.endswith(f"go on with:\n  pxsgmcmc resume {tmp_path}/run\n")
-    assert len(hashes(tmp_path / "run")) == 3
+    assert len(hashes(tmp_path / "run")) in (3, 4)  # the device had begun with the next steps
     assert open_run(tmp_path / "run").status == "interrupted"
     assert ended(command("resume", tmp_path / "run"))[0] == 0
     assert hashes(tmp_path / "run") == hashes(whole)

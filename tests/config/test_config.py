@@ -79,7 +79,7 @@ def test_a_value_that_smuggles_in_another_line_is_text():
         (["--chian.draws", "1"], "has no setting 'chian': `chian`; did you mean `chain`?"),
         (["--model.width", "1"], "`model.width`; did you mean `widths`?"),
         (["--sampler.name", "sgmcmc"], "`sampler.name` cannot be 'sgmcmc'; known: sgld, psgld"),
-        (["--chain.executor", "fast"], "must be one of auto, loop, scan, got 'fast'"),
+        (["--chain.executor", "fast"], "must be one of auto, loop, scan, vmap, got 'fast'"),
         (
             ["--sampler.friction", "[1]"],
             '`sampler.friction` must be a number or "auto" or a table, got [1]',

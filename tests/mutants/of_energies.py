@@ -19,15 +19,15 @@ MUTANTS = [
     Mutant(
         "outer factors multiplied in the wrong order",
         "expansion/position.py",
-        "for P in factors.out if leaf.out else ():",
-        "for P in factors.out[::-1] if leaf.out else ():",
+        "for P in as_square(factors.out) if leaf.out else ():",
+        "for P in as_square(factors.out[::-1]) if leaf.out else ():",
         (COLLAPSE,),
     ),
     Mutant(
         "inner factors not transposed",
         "expansion/position.py",
-        "multiply(transpose(Q), ",
-        "multiply(Q, ",
+        "as_square(tuple(map(transpose, factors.into)))",
+        "as_square(factors.into)",
         (COLLAPSE,),
     ),
     Mutant(

@@ -84,6 +84,9 @@ def _run(
             if stopped_by is None and runner.unfinished:
                 for place in group:
                     records[place].update("running")
+                if not states:  # the first steps take long to come
+                    step = min(chain.step for chain in runner.chains)
+                    progress.tell(step / runner.collection.total_steps, "compiling")
                 runner.run()
                 stopped_by = runner.stopped_by
             states += runner.states()

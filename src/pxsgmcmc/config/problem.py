@@ -214,9 +214,13 @@ def _data_name(data: Data, dataset: Dataset) -> str:
 
 
 def _spelt(section: msgspec.Struct) -> list[str]:
-    """The numbers among its settings: "depth 8", "widths 64-64"."""
+    """The numbers among its settings, and what is switched on: "depth 8", "widths 64-64", "norm"."""
+    settings = msgspec.structs.asdict(section)
+    numbers = {name: v for name, v in settings.items() if not isinstance(v, str | bool)}
     return [
-        f"{name} {'-'.join(map(str, value)) if isinstance(value, tuple) else value}"
-        for name, value in msgspec.structs.asdict(section).items()
-        if not isinstance(value, str)
+        *(
+            f"{k} {'-'.join(map(str, v)) if isinstance(v, tuple) else v}"
+            for k, v in numbers.items()
+        ),
+        *(name for name, value in settings.items() if value is True),
     ]

@@ -72,7 +72,6 @@ def run_config(
         sampling = dataclasses.replace(sampling, execution=execution)
         if begun:  # where it started is no longer read
             sampling.facts["start_sha256"] = None
-        shown.tell(0.0, "compiling")  # the first steps take long to come
         return run_sampling(sampling, out, resume=resume, progress=shown)
     finally:
         shown.close()
