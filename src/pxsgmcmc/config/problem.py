@@ -214,7 +214,7 @@ def _data_name(data: Data, dataset: Dataset) -> str:
 
 
 def _spelt(section: msgspec.Struct) -> list[str]:
-    """The numbers among its settings, and what is switched on: "depth 8", "widths 64-64", "norm"."""
+    """The numbers among its settings, and what is on: "depth 8", "widths 64-64", "norm"."""
     settings = msgspec.structs.asdict(section)
     numbers = {name: v for name, v in settings.items() if not isinstance(v, str | bool)}
     return [
