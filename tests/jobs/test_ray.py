@@ -33,7 +33,7 @@ from tests.jobs.faults import (
 from tests.jobs.ray_nodes import RayNodes, parent_of
 from tests.reliability.proofs import record
 
-QUICK = Pace(queue=0.2, settle=0.3, locked=0.2, patience=20.0)
+QUICK = Pace(queue=0.1, settle=0.1, locked=0.1, patience=20.0)
 
 
 @pytest.fixture
