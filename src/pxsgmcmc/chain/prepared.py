@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from pxsgmcmc.chain import provenance
 from pxsgmcmc.chain.batches import Batches
-from pxsgmcmc.chain.callbacks import ToldRecord
+from pxsgmcmc.chain.callbacks import WatchedRecord
 from pxsgmcmc.chain.data_placement import data_size
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.executors import Advance, Executor, faster_executor
@@ -170,11 +170,11 @@ class Prepared:
         if len(group) > 1:
             state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
         if execution.callbacks:
-            told: list[Any] = [
-                ToldRecord(record, sampling.chains[place], execution.callbacks, progress.say)
+            watched: list[Any] = [
+                WatchedRecord(record, sampling.chains[place], execution.callbacks, progress.say)
                 for record, place in zip(records, group, strict=True)
             ]
-            records = told
+            records = watched
         chains = [
             Chain(record, self.batches[place], DivergenceWatch(size(self.positions[place])))
             for record, place in zip(records, group, strict=True)

@@ -97,10 +97,10 @@ def _detections(results: Results) -> Table:
     table = Table("told from test rows by uncertainty", *columns.values(), box=None)
     for column in table.columns[1:]:
         column.justify = "right"
-    for name, found in results.out_of_distribution.items():
+    for name, detection in results.out_of_distribution.items():
         cells = []
         for key in columns:
-            spread = f" ± {found.spread[key]:.4f}" if found.spread[key] else ""
-            cells.append(f"{found.metrics[key]:.4f}{spread}")
+            spread = f" ± {detection.spread[key]:.4f}" if detection.spread[key] else ""
+            cells.append(f"{detection.metrics[key]:.4f}{spread}")
         table.add_row(name, *cells)
     return table

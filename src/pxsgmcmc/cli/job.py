@@ -25,7 +25,7 @@ from pxsgmcmc.cli.surroundings import (
     open_closed_descriptors,
 )
 from pxsgmcmc.jobs.job import Job, Stage
-from pxsgmcmc.jobs.local import Told
+from pxsgmcmc.jobs.local import JobMessage
 from pxsgmcmc.jobs.sheet import read_sheet
 from pxsgmcmc.jobs.slurm import requeue_this_job
 from pxsgmcmc.jobs.work import work
@@ -45,14 +45,14 @@ class Teller:
         """Say it, if it is time to."""
         if share >= 1.0 or time.monotonic() >= self._next:
             self._next = time.monotonic() + self._seconds
-            self._print(Told(self._stage, share, text))
+            self._print(JobMessage(self._stage, share, text))
 
     def say(self, sentence: str) -> None:
         """Pass a sentence on."""
-        self._print(Told(self._stage, 0.0, sentence, sentence=True))
+        self._print(JobMessage(self._stage, 0.0, sentence, sentence=True))
 
-    def _print(self, told: Told) -> None:
-        print(msgspec.json.encode(told).decode(), flush=True)
+    def _print(self, message: JobMessage) -> None:
+        print(msgspec.json.encode(message).decode(), flush=True)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -59,8 +59,8 @@ def run_config(
     begun = share(begun)  # the first process may make it before another one looks
     if begun and automatic_settings(config):
         config = taken_over(config, parse_config(open_run(out).config, name=f"{out}/{CONFIG}"))
-    asked = config.chain if draws is None else replace(config.chain, draws=draws)
-    asked_for = replace(config, chain=asked)
+    chain_section = config.chain if draws is None else replace(config.chain, draws=draws)
+    asked_for = replace(config, chain=chain_section)
     shown = progress_for(Path(out).name, progress if is_first() else False)
     try:
         built = with_measured(build(asked_for, begun=begun, blind=blind, problem=problem))

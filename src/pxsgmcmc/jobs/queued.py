@@ -161,8 +161,8 @@ class _Keeper:
             known = seen.get(entry.name)
             if known is None:
                 self._let_go(entry)
-            elif "held" in known.why.lower() and known.why != entry.held:
-                entry.held = known.why
+            elif "held" in known.why.lower() and known.why != entry.held_because:
+                entry.held_because = known.why
                 self._watch.say(entry.job, f"is held in the queue ({known.why}); somebody must act")
             elif entry.running and not known.running:
                 entry.running = False
@@ -193,8 +193,8 @@ class _Keeper:
             return
         name, entry.name = entry.name, ""
         if end is not None and end.code == LOCKED:
-            said = Ended(5, entry.sheet.errors(entry.number, entry.errors_from)).sentence
-            self._watch.say(entry.job, f"waits: {said or 'its run is locked'}")
+            sentence = Ended(5, entry.sheet.errors(entry.number, entry.errors_from)).sentence
+            self._watch.say(entry.job, f"waits: {sentence or 'its run is locked'}")
             entry.not_before = now + self._pace.locked
             return
         mark = progress_mark(entry.job)

@@ -213,14 +213,14 @@ def attend(folder: str, number: int, words: list[str], variables: dict[str, str]
             cwd=sheet.facts.cwd,
             start_new_session=True,
         )
-    told = False
+    terminated = False
     try:
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return child.wait(timeout=0.5)
-            if not told and sheet.stopping:
+            if not terminated and sheet.stopping:
                 child.terminate()
-                told = True
+                terminated = True
     finally:
         child.kill()
 

@@ -102,8 +102,8 @@ class _Queue:
         )
         answer = done.stdout.strip().partition(";")[0]  # the rest names the cluster, if one of many
         if done.returncode or not answer.isdecimal():
-            said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
-            raise UserError(f"Slurm did not take the jobs; `sbatch` said: {said}")
+            refusal = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
+            raise UserError(f"Slurm did not take the jobs; `sbatch` said: {refusal}")
         return {number: f"{answer}_{number - first}" for number in numbers}
 
     def look(self) -> dict[str, Seen] | None:

@@ -135,8 +135,8 @@ def updated(
     # With no pair left there is nothing to learn from: Adam's moments stay as they are too.
     weights, adam = where(kept > 0, (moved, adam), (state.weights, state.adam))
     skipped = settings.pairs - kept
-    found = Measured(plus, minus, skipped, jnp.sqrt(sum_of_squares(gradient)))
-    return MetaState(state.step + 1, weights, adam, state.skipped + skipped), found
+    measured = Measured(plus, minus, skipped, jnp.sqrt(sum_of_squares(gradient)))
+    return MetaState(state.step + 1, weights, adam, state.skipped + skipped), measured
 
 
 def outer_step(

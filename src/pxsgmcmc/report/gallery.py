@@ -69,10 +69,10 @@ def _shot(gallery: Gallery, picture: Picture) -> Shot:
         for k in shown
     ]
     truth = name(picture.label)
-    said = ", ".join(f"{bar.name} {bar.percent}" for bar in bars)
+    predictions = ", ".join(f"{bar.name} {bar.percent}" for bar in bars)
     return Shot(
         source=png_uri(picture.pixels, gallery.shape),
-        alt=f"Test image {picture.row}, which is {truth}; predicted {said}.",
+        alt=f"Test image {picture.row}, which is {truth}; predicted {predictions}.",
         truth=truth,
         right=bool(order) and order[0] == picture.label,
         entropy=number(picture.entropy, 2),

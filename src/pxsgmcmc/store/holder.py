@@ -72,10 +72,10 @@ class Holder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return "gone"
         except PermissionError:  # of another user, and there
             pass
-        found = _look_up(self.process)
-        if found is None:  # /proc hides the processes of others (its option hidepid)
+        status = _look_up(self.process)
+        if status is None:  # /proc hides the processes of others (its option hidepid)
             return "unknown"
-        state, started = found
+        state, started = status
         if started != self.started or state in "ZX":  # Z: dead, its parent did not notice yet
             return "gone"
         return "stopped" if state in "Tt" else "running"
@@ -83,11 +83,11 @@ class Holder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def myself(lease: float) -> Holder:
     """This process, with a new token."""
-    found = _look_up(os.getpid())
+    status = _look_up(os.getpid())
     return Holder(
         os.getpid(),
         *this_place(),
-        started=found[1] if found else UNKNOWN,
+        started=status[1] if status else UNKNOWN,
         token=secrets.token_hex(16),
         lease=lease,
     )

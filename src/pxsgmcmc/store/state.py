@@ -52,7 +52,7 @@ class Stored(NamedTuple):
     payload: bytes
 
 
-class Found(NamedTuple):
+class SavedStates(NamedTuple):
     """What the state folder holds.
 
     Attributes:
@@ -105,9 +105,13 @@ def save(
     return header
 
 
-def find(run_folder: Path, held: Contents) -> Found:
+def find(run_folder: Path, committed: Contents) -> SavedStates:
     """Read both states, check them against the index, and choose."""
-    folder, identity, draws = run_folder / layout.STATE, held.manifest.identity, held.marks
+    folder, identity, draws = (
+        run_folder / layout.STATE,
+        committed.manifest.identity,
+        committed.marks,
+    )
     files.check_folder(folder)
     problems: list[str] = []
 
@@ -126,14 +130,14 @@ def find(run_folder: Path, held: Contents) -> Found:
     if last is None and not os.path.lexists(folder / layout.LAST):
         last = _read_part(files.beside(folder / layout.LAST), identity, draws)
         waiting = last is not None
-        if not waiting and (held.manifest.resumable or os.path.lexists(folder / layout.PREV)):
+        if not waiting and (committed.manifest.resumable or os.path.lexists(folder / layout.PREV)):
             problems.append(f"`{folder / layout.LAST}` is missing.")
     if last and last.header.serial > 1 and not os.path.lexists(folder / layout.PREV):
         problems.append(f"`{folder / layout.PREV}` is missing.")
     if last and prev and prev.header.serial != last.header.serial - 1:
         problems.append(f"`{folder}` has `last` and `prev` that do not follow one another.")
     good = [state for state in (last, prev) if state is not None]
-    return Found(good[0] if good else None, problems, last_is_good, waiting, good)
+    return SavedStates(good[0] if good else None, problems, last_is_good, waiting, good)
 
 
 def _read_part(path: Path, identity: str, draws: Sequence[Mark]) -> Stored | None:
