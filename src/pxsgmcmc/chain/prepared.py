@@ -15,13 +15,13 @@ from pxsgmcmc.chain.data_placement import data_size
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.executors import Advance, Executor, faster_executor
 from pxsgmcmc.chain.fingerprint import traced_fingerprint, tree_fingerprint
-from pxsgmcmc.chain.going_on import check_same, check_same_everywhere, draws_wanted
 from pxsgmcmc.chain.layout import Layout
+from pxsgmcmc.chain.process_group import is_first
 from pxsgmcmc.chain.record import MemoryRecord
+from pxsgmcmc.chain.resume_checks import check_same, check_same_everywhere, draws_wanted
 from pxsgmcmc.chain.runner import Runner
 from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.chain.shared_record import FollowingRecord, SharedRecord
-from pxsgmcmc.chain.together import is_first
 from pxsgmcmc.chain.under_way import Chain, Pace, Record
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.posterior import PosteriorPotential

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pxsgmcmc.cli.surroundings import check_address_space, open_closed_descriptors
+from pxsgmcmc.cli.startup_checks import check_address_space, open_closed_descriptors
 from pxsgmcmc.errors import (
     CorruptRun,
     Diverged,

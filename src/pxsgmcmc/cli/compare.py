@@ -16,7 +16,7 @@ from pxsgmcmc.config.incidental import deciding
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.compare import compare
 from pxsgmcmc.evaluate.read_results import read_results
-from pxsgmcmc.evaluate.what_differs import what_differs
+from pxsgmcmc.evaluate.setting_differences import setting_differences
 from pxsgmcmc.results import Comparison, Difference, Results, Summary, write
 from pxsgmcmc.store import open_run
 from pxsgmcmc.store.layout import chain_folders
@@ -80,7 +80,7 @@ def _settings_told_apart(comparison: Comparison, results: dict[str, Results]) ->
             for directory, result in results.items()
             if result.subject.method == name
         }
-        sentences += what_differs(configs) if len(alike) > 1 else []
+        sentences += setting_differences(configs) if len(alike) > 1 else []
     return sentences
 
 

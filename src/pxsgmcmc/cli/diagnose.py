@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from statistics import fmean
 
-from pxsgmcmc.cli.opened import Directory, ProblemName, opened
+from pxsgmcmc.cli.opening import Directory, ProblemName, run_at
 from pxsgmcmc.results import (
     Connectivity,
     Convergence,
@@ -47,7 +47,7 @@ def diagnose_run(
     from pxsgmcmc.evaluate.options import DiagnoseOptions
 
     options = DiagnoseOptions(rows, lines, line_points, plane_points, probes)
-    diagnosis = opened(directory, problem, skip).diagnose(options, progress=True)
+    diagnosis = run_at(directory, problem, skip).diagnose(options, progress=True)
     print("\n".join(summary(diagnosis)))
     print(f"All numbers are in {directory}/eval/diagnostics.json")
 

@@ -6,7 +6,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from pxsgmcmc.cli.opened import Directory, ProblemName, opened
+from pxsgmcmc.cli.opening import Directory, ProblemName, run_at
 from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.metrics import title_of
 from pxsgmcmc.results import Results, Split
@@ -40,7 +40,7 @@ def evaluate_run(
 
     if outputs is not None:
         check_folder_target(outputs, "--outputs", may_exist=True)
-    run = opened(directory, problem, skip, settings)
+    run = run_at(directory, problem, skip, settings)
     options = options_of(run, settings)
     results = run.evaluate(options, outputs=outputs, progress=True)
     console = Console(markup=False, highlight=False)

@@ -19,7 +19,7 @@ import msgspec
 
 from pxsgmcmc import cli
 from pxsgmcmc.cli.compiled import remember_compilations
-from pxsgmcmc.cli.surroundings import (
+from pxsgmcmc.cli.startup_checks import (
     check_devices,
     check_single_precision,
     open_closed_descriptors,

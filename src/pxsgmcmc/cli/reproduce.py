@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from pxsgmcmc.cli.opened import WholeNumber
+from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.errors import UserError, check_count, did_you_mean
 from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.local import Local, cores

@@ -14,8 +14,8 @@ from pxsgmcmc import priors, samplers
 from pxsgmcmc.chain.collection import collection_of
 from pxsgmcmc.chain.execution import Execution
 from pxsgmcmc.chain.sampling import Sampling
+from pxsgmcmc.config.data_description import DataDescription
 from pxsgmcmc.config.naming import naming
-from pxsgmcmc.config.prepared import Prepared
 from pxsgmcmc.config.problem import BuiltProblem, build_problem, without_test
 from pxsgmcmc.config.sampler_sections import AUTO, Adapt, Cyclical, Groups
 from pxsgmcmc.config.schema import Config
@@ -49,7 +49,7 @@ class Built:
     position: Callable[[int], Tree]
     potential: PosteriorPotential
     sampler: Callable[[float], Sampler]
-    prepared: Prepared | None = None
+    prepared: DataDescription | None = None
 
 
 def build(
@@ -59,7 +59,7 @@ def build(
     begun: bool = False,
     blind: bool = False,
     problem: Problem | None = None,
-    prepared: Prepared | None = None,
+    prepared: DataDescription | None = None,
 ) -> Built:
     """Load, build and connect everything a configuration names.
 

@@ -12,7 +12,7 @@ import numpy as np
 from pxsgmcmc import diagnostics
 from pxsgmcmc.errors import UserError, check_count
 from pxsgmcmc.evaluate.diagnose import followed
-from pxsgmcmc.evaluate.told import evenly
+from pxsgmcmc.evaluate.diagnose_progress import evenly
 from pxsgmcmc.predict import Forward
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.run import Run

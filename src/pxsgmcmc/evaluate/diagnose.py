@@ -12,12 +12,12 @@ import numpy as np
 from pxsgmcmc import diagnostics, results
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.connectivity import lines_between_draws, plane_through_draws
+from pxsgmcmc.evaluate.diagnose_progress import Tell, evenly, teller
 from pxsgmcmc.evaluate.findings import with_findings
 from pxsgmcmc.evaluate.kernels import find_kernels, layer_name, singular_values
 from pxsgmcmc.evaluate.last_state import factor_spectra, last_states, temperatures
 from pxsgmcmc.evaluate.options import DiagnoseOptions
 from pxsgmcmc.evaluate.subject import subject_of
-from pxsgmcmc.evaluate.told import Tell, evenly, teller
 from pxsgmcmc.health import fewest_draws, judge
 from pxsgmcmc.predict import Forward
 from pxsgmcmc.problem import Problem

@@ -10,7 +10,7 @@ import numpy as np
 from pxsgmcmc import diagnostics, results
 from pxsgmcmc.chain.groups import by_group
 from pxsgmcmc.diagnostics import Temperature
-from pxsgmcmc.evaluate.told import Tell
+from pxsgmcmc.evaluate.diagnose_progress import Tell
 from pxsgmcmc.expansion.factors import as_matrix
 from pxsgmcmc.expansion.position import Expanded
 from pxsgmcmc.problem import Problem

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pxsgmcmc.errors import Locked, UserError
 from pxsgmcmc.jobs.engine import MOST_DEATHS, Ended, Watch
 from pxsgmcmc.jobs.job import Job
-from pxsgmcmc.jobs.queue import BLOCK, Pace, Queue, Seen
+from pxsgmcmc.jobs.queue import BLOCK, Queue, QueuePace, Seen
 from pxsgmcmc.jobs.queued_job import QueuedJob
 from pxsgmcmc.jobs.sheet import Sheet, new_sheet, place_of, placed, progress_mark, sheets_in
 from pxsgmcmc.store import lock
@@ -25,7 +25,7 @@ LOCKED = 5
 
 
 def run_queued(
-    queue: Queue, jobs: Sequence[Job], watch: Watch, pace: Pace, python: str
+    queue: Queue, jobs: Sequence[Job], watch: Watch, pace: QueuePace, python: str
 ) -> int | None:
     """Run all jobs to their end by way of a queue; see `Engine.run`.
 
@@ -64,7 +64,7 @@ def is_answer(code: int) -> bool:
 class _Keeper:
     """All jobs of one call."""
 
-    def __init__(self, queue: Queue, watch: Watch, pace: Pace, stack: ExitStack):
+    def __init__(self, queue: Queue, watch: Watch, pace: QueuePace, stack: ExitStack):
         self.open: list[QueuedJob] = []
         self._queue, self._watch, self._pace, self._stack = queue, watch, pace, stack
         self._all: list[QueuedJob] = []

@@ -12,7 +12,7 @@ import numpy as np
 from pxsgmcmc.chain.graceful_stop import GracefulStop
 from pxsgmcmc.errors import Diverged, Interrupted, UserError, check_count
 from pxsgmcmc.meta import folder as kept
-from pxsgmcmc.meta.evolution import Measured, MetaState, initial_state, outer_step
+from pxsgmcmc.meta.evolution import MetaState, OuterMeasurement, initial_state, outer_step
 from pxsgmcmc.meta.held_out import held_out_losses, mean_over_tasks
 from pxsgmcmc.meta.settings import MetaSettings, checked
 from pxsgmcmc.meta.tasks import (
@@ -151,7 +151,9 @@ class _Loop:
         done, words = f"outer step {number + 1} of {outer_steps}", f"meta-loss {loss:.3f}"
         self.shown.tell((number + 1) / outer_steps, f"{done}, {words} on {tasks[0].label}")
 
-    def _note(self, measured: Measured, number: int, tasks: list[Task], seconds: float) -> None:
+    def _note(
+        self, measured: OuterMeasurement, number: int, tasks: list[Task], seconds: float
+    ) -> None:
         """Into the log; pairs that diverged are also said, and no end of them is an end."""
         self.log.add(
             {

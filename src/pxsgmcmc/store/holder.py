@@ -25,7 +25,7 @@ _Text = Annotated[str, msgspec.Meta(pattern="^[ -~]*$", max_length=255)]  # fit 
 Condition = Literal["gone", "running", "stopped", "unknown"]
 
 
-class Place(NamedTuple):
+class ProcessPlace(NamedTuple):
     """Where a process number means something."""
 
     host: str
@@ -64,7 +64,10 @@ class Holder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def condition(self) -> Condition:
         """What is certain of the process; "unknown" if nothing is."""
         here = this_place()
-        if Place(self.host, self.boot, self.namespaces) != here or UNKNOWN in (*here, self.started):
+        if ProcessPlace(self.host, self.boot, self.namespaces) != here or UNKNOWN in (
+            *here,
+            self.started,
+        ):
             return "unknown"
         try:
             os.kill(self.process, 0)
@@ -93,21 +96,21 @@ def myself(lease: float) -> Holder:
     )
 
 
-def this_place() -> Place:
+def this_place() -> ProcessPlace:
     """Where this process is."""
     host = socket.gethostname().encode("ascii", "replace").decode()[:64]
     if not Path("/proc/self").exists():
-        return Place(host, "none", "none")  # a system without namespaces
+        return ProcessPlace(host, "none", "none")  # a system without namespaces
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         spaces = [os.readlink("/proc/self/ns/pid")]
         if os.path.lexists("/proc/self/ns/time"):  # Linux 5.6 and later
             spaces.append(os.readlink("/proc/self/ns/time"))
         if int(os.readlink("/proc/self")) != os.getpid():
-            return Place(host, boot, UNKNOWN)  # this /proc is that of another namespace
+            return ProcessPlace(host, boot, UNKNOWN)  # this /proc is that of another namespace
     except OSError:
-        return Place(host, UNKNOWN, UNKNOWN)
-    return Place(host, boot, " ".join(spaces))
+        return ProcessPlace(host, UNKNOWN, UNKNOWN)
+    return ProcessPlace(host, boot, " ".join(spaces))
 
 
 def _look_up(process: int) -> tuple[str, str] | None:

@@ -53,7 +53,7 @@ def repair(folder: Path, committed: contents.Contents) -> Resumption:
     )
 
 
-def _place_in_log(path: Path, identity: str, stored: state.Stored | None) -> journal.Mark:
+def _place_in_log(path: Path, identity: str, stored: state.StoredState | None) -> journal.Mark:
     """Where the log was when the state was saved; what came later will be written again."""
     place = journal.start(identity)
     for mark, _ in journal.scan(path, identity):
@@ -63,7 +63,7 @@ def _place_in_log(path: Path, identity: str, stored: state.Stored | None) -> jou
     return place
 
 
-def check_log(path: Path, place: journal.Mark, stored: state.Stored | None) -> None:
+def check_log(path: Path, place: journal.Mark, stored: state.StoredState | None) -> None:
     """Refuse a log that has lost lines which were there when the state was saved."""
     if stored and (place.lines, place.seal) != (stored.header.log, stored.header.log_seal):
         raise CorruptRun(f"`{path}` has lost lines: the state was saved after {stored.header.log}.")

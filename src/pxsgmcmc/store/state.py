@@ -45,7 +45,7 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
 
 
-class Stored(NamedTuple):
+class StoredState(NamedTuple):
     """A state file that is as it was written."""
 
     header: Header
@@ -63,11 +63,11 @@ class SavedStates(NamedTuple):
       all: every good state.
     """
 
-    best: Stored | None
+    best: StoredState | None
     problems: list[str]
     last_is_good: bool
     waiting: bool
-    all: list[Stored]
+    all: list[StoredState]
 
 
 def save(
@@ -115,7 +115,7 @@ def find(run_folder: Path, committed: Contents) -> SavedStates:
     files.check_folder(folder)
     problems: list[str] = []
 
-    def look(path: Path) -> Stored | None:
+    def look(path: Path) -> StoredState | None:
         try:
             return _read(path, identity, draws)
         except files.Missing:
@@ -140,7 +140,7 @@ def find(run_folder: Path, committed: Contents) -> SavedStates:
     return SavedStates(good[0] if good else None, problems, last_is_good, waiting, good)
 
 
-def _read_part(path: Path, identity: str, draws: Sequence[Mark]) -> Stored | None:
+def _read_part(path: Path, identity: str, draws: Sequence[Mark]) -> StoredState | None:
     """A state that was written whole and not renamed; an unfinished one is nothing to report."""
     try:
         return _read(path, identity, draws)
@@ -148,7 +148,7 @@ def _read_part(path: Path, identity: str, draws: Sequence[Mark]) -> Stored | Non
         return None
 
 
-def _read(path: Path, identity: str, draws: Sequence[Mark]) -> Stored:
+def _read(path: Path, identity: str, draws: Sequence[Mark]) -> StoredState:
     with os.fdopen(files.open_plain(path), "rb") as file, files.reading(path):
         try:
             body, _ = sealed.unseal_line(file.readline(MAX_LINE), identity)
@@ -162,10 +162,10 @@ def _read(path: Path, identity: str, draws: Sequence[Mark]) -> Stored:
         raise CorruptRun(f"`{path}` is not as it was written: its SHA-256 differs.")
     if header.draws >= len(draws) or draws[header.draws].seal != header.draws_seal:
         raise CorruptRun(f"`{path}` speaks of draw {header.draws}, which is not in the index.")
-    return Stored(header, payload)
+    return StoredState(header, payload)
 
 
-def arrays_of(run_folder: Path, stored: Stored) -> dict[str, np.ndarray]:
+def arrays_of(run_folder: Path, stored: StoredState) -> dict[str, np.ndarray]:
     """The arrays of a state."""
     try:
         return tensors.decode(stored.payload)

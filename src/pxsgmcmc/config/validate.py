@@ -5,7 +5,7 @@ from pxsgmcmc.config.schema import Config
 from pxsgmcmc.errors import UserError
 
 
-def check_together(config: Config) -> Config:
+def check_settings_agree(config: Config) -> Config:
     """Return `config` if its settings go together, else raise `UserError`."""
     chain, expansion = config.chain, config.expansion
     _check_problem(config)
