@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -13,7 +14,8 @@ from pxsgmcmc.errors import UserError
 from pxsgmcmc.jobs import Local
 from pxsgmcmc.jobs import ray as ray_tasks
 from pxsgmcmc.jobs.engines import engine_named
-from pxsgmcmc.jobs.queue import Pace
+from pxsgmcmc.jobs.local import environment
+from pxsgmcmc.jobs.queue import QueuePace
 from pxsgmcmc.jobs.ray import Ray
 from pxsgmcmc.jobs.sheet import new_sheet, place_of
 from pxsgmcmc.store import lock_file
@@ -33,7 +35,7 @@ from tests.jobs.faults import (
 from tests.jobs.ray_nodes import RayNodes, parent_of
 from tests.reliability.proofs import record
 
-QUICK = Pace(queue=0.1, settle=0.1, locked=0.1, patience=20.0)
+QUICK = QueuePace(queue=0.1, settle=0.1, locked=0.1, patience=20.0)
 
 
 @pytest.fixture
@@ -127,3 +129,42 @@ def test_a_task_on_a_node_that_ray_has_given_up_is_taken_for_gone(tmp_path, monk
         sheet.path(number, ray_tasks.NODE).write_text(f"{words}\n")
     assert set(queue.look()) == {"new-0", "new-2", "new-3"}  # the last ones have not begun
     assert queue.last_words("new-1") == "Ray has given up its node"
+
+
+# A task in the worker of a raylet that ends as soon as the job has begun; Ray is made up.
+ORPHANED = """
+import os, sys, time
+from pathlib import Path
+from types import SimpleNamespace
+context = SimpleNamespace(get_node_id=lambda: "node")
+sys.modules["ray"] = SimpleNamespace(get_runtime_context=lambda: context)
+from pxsgmcmc.jobs.ray import attend
+folder, job = sys.argv[1:]
+if os.fork() == 0:
+    attend(folder, 0, "name", [job], {})
+while not (Path(folder) / "0000.out").stat().st_size:
+    time.sleep(0.01)
+"""
+SAVES = """
+import signal, sys
+
+def save(*_):
+    with open(sys.argv[1] + "/0000.end", "w") as end:
+        end.write('{"code": 143}')
+    sys.exit(143)
+
+signal.signal(signal.SIGTERM, save)
+print("begun", flush=True)
+signal.pause()
+"""
+
+
+def test_a_task_whose_raylet_died_lets_its_chain_save_and_ends_the_worker(tmp_path):
+    sheet = new_sheet("ray", chains(tmp_path / "runs", 1), "python")
+    sheet.path(0, "out").touch()
+    job = tmp_path / "job.py"
+    job.write_text(SAVES)
+    words = [sys.executable, "-c", ORPHANED, str(sheet.folder), str(job)]
+    # It returns when nobody has its output any more: raylet, worker and job are gone.
+    done = subprocess.run(words, stdout=subprocess.PIPE, env=environment(1), check=True)
+    assert done.stdout == b"" and sheet.end(0).code == 143

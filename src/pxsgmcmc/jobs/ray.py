@@ -8,7 +8,9 @@ path of a sheet, a number and words, and answers with an exit code.
 
 A task on a node that was cut off answers nothing, and Ray waits for it for minutes after it has
 given the node up. So each task leaves the node's name in its sheet, and those of dead nodes are
-taken for gone.
+taken for gone. The raylet is Ray's process that has the workers of a node as its children; when it
+dies alone, workers live on, and their chains with them. So a task that has lost its raylet lets its
+chain save and end, and ends its worker.
 """
 
 import functools
@@ -26,12 +28,12 @@ from pxsgmcmc.errors import UserError, check_count, did_you_mean
 from pxsgmcmc.jobs.engine import Watch
 from pxsgmcmc.jobs.job import Job
 from pxsgmcmc.jobs.local import COMMAND, environment
-from pxsgmcmc.jobs.queue import Pace, Seen
+from pxsgmcmc.jobs.queue import QueuePace, Seen
 from pxsgmcmc.jobs.queued import run_queued
 from pxsgmcmc.jobs.ray_start import connect, import_ray
 from pxsgmcmc.jobs.sheet import Sheet, read_sheet
 
-PACE = Pace(queue=0.5, settle=5.0)
+PACE = QueuePace(queue=0.5, settle=5.0)
 NODE = "node"  # the kind of file in a sheet that has a task and its node
 # What jobs have as this process has it, and not as the node: flags of XLA decide the last bits.
 _PASSED_ON = ("PXSGMCMC_", "JAX_", "XLA_", "PJRT_")
@@ -56,7 +58,7 @@ class Ray:
     cpus: float = 1.0
     gpus: float = 0.0
     command: tuple[str, ...] = COMMAND
-    pace: Pace = PACE
+    pace: QueuePace = PACE
 
     def __post_init__(self) -> None:
         """See that Ray is there."""
@@ -225,16 +227,18 @@ def attend(folder: str, number: int, name: str, words: list[str], variables: dic
             cwd=sheet.facts.cwd,
             start_new_session=True,
         )
-    told = False
+    raylet, terminated = os.getppid(), False
     try:
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return child.wait(timeout=0.5)
-            if not told and sheet.stopping:
+            if not terminated and (sheet.stopping or os.getppid() != raylet):
                 child.terminate()
-                told = True
+                terminated = True
     finally:
         child.kill()
+        if os.getppid() != raylet:  # Ray lets workers of a raylet that died live on
+            os._exit(1)
 
 
 def _words_of(code: int) -> str:
