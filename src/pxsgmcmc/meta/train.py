@@ -143,6 +143,7 @@ class _Loop:
             jnp.asarray([names.index(task.data) for task in tasks], jnp.int32),
             jnp.asarray([float(task.residual) for task in tasks]),
         )
+        found = jax.block_until_ready(found)  # or its seconds would be those of asking for it
         self._note(found, number, tasks, time.monotonic() - began)
         loss = float(jnp.nanmean(jnp.concatenate([found.plus, found.minus])))
         self._tell(number + 1, f"meta-loss {loss:.3f} on {tasks[0].label}")
