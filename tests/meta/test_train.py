@@ -153,6 +153,8 @@ def test_a_task_cannot_be_trained_on_and_held_out(tmp_path):
     ("change", "words"),
     [
         ({"outer_steps": 0}, "`outer_steps` must be a whole number of at least 1"),
+        ({"pairs": 1001}, "`pairs` must be at most 1,000, got 1001"),
+        ({"seed": 10**30}, "`seed` must be at most 1,000,000,000, got 10"),
         ({"pairs": 0}, "`pairs` must be a whole number of at least 1"),
         ({"sigma": 0.0}, "`sigma` must be a number greater than 0"),
         ({"learning_rate": float("nan")}, "`learning_rate` must be a number"),
@@ -186,6 +188,8 @@ def test_the_command_trains_goes_on_and_says_what_came_of_it(tmp_path, monkeypat
     assert again.code == 0 and again.out == said.out and "page.html" in again.out, again
     refused = call("meta-train", *words, "--outer-steps", "2", "--sigma", "0.5")
     assert refused.code == 2 and "another `sigma`" in refused.err
+    none = call("meta-train", *words, "--threads", "0")
+    assert none.code == 2 and "`threads` must be a whole number of at least 1" in none.err
 
 
 def test_means_over_tasks_leave_out_what_diverged():

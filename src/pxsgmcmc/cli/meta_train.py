@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from pxsgmcmc.errors import Interrupted
+from pxsgmcmc.errors import Interrupted, check_count
 
 OUT = "runs/l2e"
 
@@ -47,8 +47,8 @@ def meta_train_l2e(
     An outer step tries a few perturbed networks, in pairs, on tasks drawn at random, and moves the
     weights to where predictions came out better: a second or two on one core. The learning rate
     falls to zero over --outer-steps, so their number is part of what is learned. However it was
-    stopped, it goes on when called again with the same settings. Writes weights.safetensors, for `weights` of [sampler] with name = "l2e", a
-    log, and a page.
+    stopped, it goes on when called again with the same settings. Writes weights.safetensors, for
+    `weights` of [sampler] with name = "l2e", a log, and a page.
 
     Args:
       out: folder for the weights, states, log.jsonl and page.html.
@@ -75,6 +75,7 @@ def meta_train_l2e(
       data_root: folder of official data sets; the cache folder if not given.
       threads: of XLA; the last bits of the weights depend on it.
     """
+    check_count("threads", threads, at_least=1)
     if "jax" not in sys.modules:
         os.environ["PJRT_NPROC"] = str(threads)  # JAX reads this when it starts
 

@@ -74,10 +74,18 @@ class MetaSettings(msgspec.Struct, frozen=True, kw_only=True):
         return self.averaged_steps // self.thinning
 
 
-_COUNTS = (
-    "outer_steps inner_steps averaged_steps thinning batch_size held_out_rows pairs evaluate_every "
-    "repeats"
-).split()
+# The largest that is taken: beyond these is a slip, and would end for want of memory.
+_COUNTS = {
+    "outer_steps": 1_000_000,
+    "inner_steps": 100_000,
+    "averaged_steps": 100_000,
+    "thinning": 100_000,
+    "batch_size": 100_000,
+    "held_out_rows": 100_000,
+    "pairs": 1000,
+    "evaluate_every": 1_000_000,
+    "repeats": 1000,
+}
 _POSITIVE = "sigma learning_rate clip step_multiplier".split()
 
 
@@ -87,6 +95,9 @@ def checked(settings: MetaSettings) -> MetaSettings:
     check_count("seed", settings.seed)
     for name in _COUNTS:
         check_count(name, values[name], at_least=1)
+    for name, most in {"seed": 1_000_000_000, **_COUNTS}.items():
+        if values[name] > most:
+            raise UserError(f"`{name}` must be at most {most:,}, got {values[name]}.")
     for name in _POSITIVE:
         check_number(name, values[name], above=0.0)
     for name in ("noise_multiplier", "weight_decay"):
