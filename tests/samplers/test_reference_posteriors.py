@@ -104,10 +104,8 @@ def poisson_process():
 
 def gaussian_process():
     """Its kernel and the variance of the noise, called sigma there; sigma ~ half-normal(1)."""
-    y = np.array(
-        [4.75906, 1.59423, 2.99548, 5.27501, 1.66472, 2.24347, 2.8914, 4.08681, 4.60588]
-        + [0.802364, 3.92136]
-    )
+    y = [4.75906, 1.59423, 2.99548, 5.27501, 1.66472, 2.24347, 2.8914, 4.08681, 4.60588]
+    y = np.array([*y, 0.802364, 3.92136])
 
     def log_density(q):
         rho, alpha, sigma = jnp.exp(q)
