@@ -35,7 +35,7 @@ class MetaState(NamedTuple):
     skipped: Array  # () int32, pairs left out so far
 
 
-class Measured(NamedTuple):
+class OuterMeasurement(NamedTuple):
     """What an outer step found."""
 
     plus: Array  # (pairs,) losses of the one side
@@ -125,7 +125,7 @@ def perturbed(settings: MetaSettings, weights: Tree, key: Key) -> tuple[Tree, Tr
 @functools.partial(jax.jit, static_argnums=0)
 def updated(
     settings: MetaSettings, state: MetaState, noise: Tree, losses: Array
-) -> tuple[MetaState, Measured]:
+) -> tuple[MetaState, OuterMeasurement]:
     """The state after an outer step whose 2 x pairs losses these are."""
     plus, minus = losses.reshape(2, settings.pairs)
     gradient, kept = evolution_gradient(plus, minus, noise, settings.sigma)
@@ -135,8 +135,8 @@ def updated(
     # With no pair left there is nothing to learn from: Adam's moments stay as they are too.
     weights, adam = where(kept > 0, (moved, adam), (state.weights, state.adam))
     skipped = settings.pairs - kept
-    found = Measured(plus, minus, skipped, jnp.sqrt(sum_of_squares(gradient)))
-    return MetaState(state.step + 1, weights, adam, state.skipped + skipped), found
+    measured = OuterMeasurement(plus, minus, skipped, jnp.sqrt(sum_of_squares(gradient)))
+    return MetaState(state.step + 1, weights, adam, state.skipped + skipped), measured
 
 
 def outer_step(
@@ -147,7 +147,7 @@ def outer_step(
     rows: FamilyData,
     sources: Array,
     residuals: Array,
-) -> tuple[MetaState, Measured]:
+) -> tuple[MetaState, OuterMeasurement]:
     """One step of the meta-training, all its randomness from `key`.
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 from pxsgmcmc.chain.graceful_stop import GracefulStop
 from pxsgmcmc.errors import Diverged, Interrupted, UserError, check_count
 from pxsgmcmc.meta import folder as kept
-from pxsgmcmc.meta.evolution import Measured, MetaState, initial_state, outer_step
+from pxsgmcmc.meta.evolution import MetaState, OuterMeasurement, initial_state, outer_step
 from pxsgmcmc.meta.held_out import held_out_losses, mean_over_tasks
 from pxsgmcmc.meta.settings import MetaSettings, checked
 from pxsgmcmc.meta.tasks import (
@@ -137,7 +137,7 @@ class _Loop:
             self._rows[family] = family_data(family, self.data_root)
         rows, names = self._rows[family]
         root = jax.random.fold_in(jax.random.key(settings.seed), 1)
-        self.state, found = outer_step(
+        self.state, measured = outer_step(
             settings,
             family,
             self.state,
@@ -146,25 +146,27 @@ class _Loop:
             jnp.asarray([names.index(task.data) for task in tasks], jnp.int32),
             jnp.asarray([float(task.residual) for task in tasks]),
         )
-        self._note(found, number, tasks, time.monotonic() - began)
-        loss = float(jnp.nanmean(jnp.concatenate([found.plus, found.minus])))
+        self._note(measured, number, tasks, time.monotonic() - began)
+        loss = float(jnp.nanmean(jnp.concatenate([measured.plus, measured.minus])))
         done, words = f"outer step {number + 1} of {outer_steps}", f"meta-loss {loss:.3f}"
         self.shown.tell((number + 1) / outer_steps, f"{done}, {words} on {tasks[0].label}")
 
-    def _note(self, found: Measured, number: int, tasks: list[Task], seconds: float) -> None:
+    def _note(
+        self, measured: OuterMeasurement, number: int, tasks: list[Task], seconds: float
+    ) -> None:
         """Into the log; pairs that diverged are also said, and no end of them is an end."""
         self.log.add(
             {
                 "step": number + 1,
                 "tasks": [task.label for task in tasks],
-                "plus": np.asarray(found.plus),
-                "minus": np.asarray(found.minus),
-                "skipped": int(found.skipped),
-                "gradient_norm": float(found.gradient_norm),
+                "plus": np.asarray(measured.plus),
+                "minus": np.asarray(measured.minus),
+                "skipped": int(measured.skipped),
+                "gradient_norm": float(measured.gradient_norm),
                 "seconds": round(seconds, 3),
             }
         )
-        finite = np.isfinite(found.plus) & np.isfinite(found.minus)
+        finite = np.isfinite(measured.plus) & np.isfinite(measured.minus)
         for task in [task for task, fine in zip(tasks, finite, strict=True) if not fine]:
             self.shown.say(
                 f"outer step {number + 1}: a pair on {task.label} diverged and is left out, "
