@@ -18,6 +18,7 @@ from pxsgmcmc.store.chains import is_several, not_begun, read_chains
 from pxsgmcmc.store.layout import chain_folder
 
 _KEPT = 4000  # lines of a log that are drawn
+_RECENT = 10  # lines whose mean speed says what is left; that of one jumps on a busy machine
 
 
 class Glimpse(NamedTuple):
@@ -102,7 +103,8 @@ def described(glimpse: Glimpse) -> list[str]:
     if not glimpse.log:
         return [head, "  nothing is logged yet"] if not glimpse.ended else [head]
     last = glimpse.log[-1]
-    speed = last.get("steps_per_second", 0.0)
+    recent = [line.get("steps_per_second") or 0.0 for line in glimpse.log[-_RECENT:]]
+    speed = sum(recent) / len(recent)
     head += (
         f"  {last['step'] / max(last['total_steps'], 1):.0%}, draw {last['draws']}/"
         f"{last['all_draws']}, step {last['step']}/{last['total_steps']}"
