@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from pxsgmcmc import results
-from pxsgmcmc.evaluate.findings import with_findings
+from pxsgmcmc.run.findings import with_findings
 from pxsgmcmc.health import Evidence, Heat, judge
 from tests.helpers.made_up_results import result
 
