@@ -40,7 +40,10 @@ def writing(path: Path) -> Iterator[None]:
                 "earlier draws are safe: make room, then go on with it (`--resume`, in Python "
                 "`resume=True`)."
             ) from error
-        raise UserError(f"`{path}` could not be written: {error.strerror}.") from error
+        raise UserError(
+            f"`{path}` could not be written ({error.strerror}): choose another folder (`out`), or "
+            "make this one writable."
+        ) from error
 
 
 @contextmanager
