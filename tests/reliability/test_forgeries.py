@@ -86,15 +86,17 @@ def assert_answered(said: Said, what: Any) -> None:
 def look_with_every_command(folder: Path, what: Any) -> list[int]:
     """Commands that look without computing; the CPU seconds they may take are bounded."""
     codes = []
-    for command in ("show", "verify", "compare"):
+    away = str(folder.parent / "away")
+    for command, *more in (["show"], ["verify"], ["compare"], ["watch", "--once"], ["push", away]):
         before = time.process_time()
-        said = call(command, str(folder))
+        said = call(command, str(folder), *more)
         assert time.process_time() - before < 20.0, what
         assert_answered(said, what)
         codes.append(said.code)
-    said = call("list", str(folder.parent))
-    assert_answered(said, what)
-    assert said.code == 0
+    for command in ("list", "jobs"):
+        said = call(command, str(folder.parent))
+        assert_answered(said, what)
+        assert said.code == 0, (what, said)
     try:
         run = open_run(folder)
         list(run.read_log())
@@ -156,7 +158,7 @@ def test_a_run_that_is_sealed_again_unchanged_is_healthy(healthy, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(healthy, folder)
     forge(folder, bodies_of(folder))
-    assert look_with_every_command(folder, "unchanged") == [0, 0, 0]
+    assert look_with_every_command(folder, "unchanged") == [0, 0, 0, 0, 0]
 
 
 ORIGIN = [
@@ -190,3 +192,24 @@ def test_commands_that_compute_answer_too(healthy, tmp_path, command):
             assert "\x1b" not in said.out + said.err, (path, how, value)
             tried += 1
     assert tried == 3 * len(ORIGIN)
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("sampler", "friction", "base"), "-inf"),
+        (("sampler", "friction", "base"), -1.0),
+        (("sampler", "noise", "base"), 1e308),
+        (("sampler", "noise", "base"), 1e-200),
+        (("sampler", "temperature"), 1e308),
+        (("sampler", "temperature"), 5e-324),
+        (("group_sizes", "base"), 0),
+    ],
+)
+def test_numbers_that_no_chain_has_are_answered(healthy, tmp_path, where, value):
+    """A verdict divides by what should be there, which these make zero or no number."""
+    bodies, folder = bodies_of(healthy), tmp_path / "run"
+    change(bodies, ("manifest", "origin", *where), "replace", value)
+    shutil.copytree(healthy, folder)
+    forge(folder, bodies)
+    look_with_every_command(folder, (where, value))

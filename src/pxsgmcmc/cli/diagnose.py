@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from pxsgmcmc.cli.opened import Directory, ProblemName, opened
+from pxsgmcmc.cli.saying import say
+from pxsgmcmc.errors import printable
 from pxsgmcmc.results import (
     Connectivity,
     Convergence,
@@ -48,8 +50,8 @@ def diagnose_run(
 
     options = DiagnoseOptions(rows, lines, line_points, plane_points, probes)
     found = opened(directory, problem, skip).diagnose(options, progress=True)
-    print("\n".join(summary(found)))
-    print(f"All numbers are in {directory}/eval/diagnostics.json")
+    say("\n".join(summary(found)))
+    say(f"All numbers are in {printable(directory)}/eval/diagnostics.json")
 
 
 def summary(found: Diagnostics) -> list[str]:

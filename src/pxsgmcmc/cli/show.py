@@ -9,6 +9,7 @@ import msgspec
 import tyro
 
 from pxsgmcmc.cli.run_facts import progress, status, what
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.errors import CorruptRun, printable
 from pxsgmcmc.store import open_run, verify_chains
 from pxsgmcmc.store import verify as verify_run
@@ -59,9 +60,9 @@ def verify(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> None:
         more = f" ({len(found.problems) - 1} more problems)" if len(found.problems) > 1 else ""
         raise CorruptRun(found.problems[0] + more)
     size = f"{found.files} files, {found.bytes / 1e6:.1f} MB"
-    print(f"{printable(folder)}: {size}, as they were written")
+    say(f"{printable(folder)}: {size}, as they were written")
     if found.leftovers:
-        print(
+        say(
             f"{len(found.leftovers)} leftovers of an interrupted write, no damage; resuming tidies "
             "them up"
         )
@@ -70,8 +71,8 @@ def verify(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> None:
 def _print(rows: dict[str, str]) -> None:
     width = max(map(len, rows))
     for name, text in rows.items():
-        print(f"{name.ljust(width)}  {printable(text)}")
-    print()
+        say(f"{name.ljust(width)}  {printable(text)}")
+    say()
 
 
 def _rows_together(folder: Path) -> dict[str, str]:
