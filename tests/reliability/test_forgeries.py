@@ -171,11 +171,16 @@ ORIGIN = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["resume", "predict", "evaluate", "diagnose", "report"])
+@pytest.mark.parametrize(
+    "command", ["resume", "predict", "evaluate", "diagnose", "report", "export"]
+)
 def test_commands_that_compute_answer_too(healthy, tmp_path, command):
     """Every fact of the origin is taken away, then made nonsense, then made text that acts."""
     np.save(tmp_path / "x.npy", np.zeros((2, 8, 8, 1), np.uint8))
-    more = [str(tmp_path / "x.npy"), "-o", str(tmp_path / "p.npy"), "--force"]
+    more = {
+        "predict": [str(tmp_path / "x.npy"), "-o", str(tmp_path / "p.npy"), "--force"],
+        "export": ["-o", str(tmp_path / "m.px"), "--force"],
+    }
     original, tried = bodies_of(healthy), 0
     for path in ORIGIN:
         for how, value in (("remove", None), ("replace", [1]), ("replace", ESCAPE)):
@@ -186,7 +191,7 @@ def test_commands_that_compute_answer_too(healthy, tmp_path, command):
             if command == "resume":
                 bodies.manifest["status"] = "interrupted"
             forge(folder, bodies)
-            said = call(command, str(folder), *(more if command == "predict" else []))
+            said = call(command, str(folder), *more.get(command, []))
             assert said.code in (0, 2, 3, 4, 5), (path, how, value, said)
             assert said.code == 0 or said.err.splitlines()[-1].startswith("pxsgmcmc: "), said
             assert "\x1b" not in said.out + said.err, (path, how, value)
