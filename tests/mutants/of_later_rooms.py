@@ -82,7 +82,7 @@ MUTANTS = [
         "elif not runner.unfinished:",
         "elif False:",
         (
-            "chain/test_going_on.py::test_a_chain_killed_before_it_could_say_that_it_is_done_says_"
+            "chain/test_resume_checks.py::test_a_chain_killed_before_it_could_say_that_it_is_done_says_"
             "so_when_it_goes_on",
         ),
     ),

@@ -59,8 +59,8 @@ MUTANTS = [
     Mutant(
         "sums that miss the last step",
         "chain/executors.py",
-        "jnp.arange(len(reports.energy)) < count",
-        "jnp.arange(len(reports.energy)) < count - 1",
+        "jnp.arange(len(reports.energy), dtype=jnp.int32) < count",
+        "jnp.arange(len(reports.energy), dtype=jnp.int32) < count - 1",
         (f"{SUMS}::test_energies_are_summed_and_the_last_is_the_last",),
     ),
     Mutant(
@@ -163,7 +163,7 @@ MUTANTS = [
     Mutant(
         "no prior on the factors",
         "config/build.py",
-        "priors.normal(variance, at=asked.factors_at) if variance else None",
+        "priors.normal(variance, at=section.factors_at) if variance else None",
         "None",
         (f"{BUILT}::test_the_priors_that_are_asked_for_stand_on_base_and_factors",),
     ),

@@ -7,18 +7,18 @@ from typing import Annotated
 import tyro
 
 from pxsgmcmc.cli.saying import say
-from pxsgmcmc.cli.surroundings import check_devices
+from pxsgmcmc.cli.startup_checks import check_devices
 from pxsgmcmc.config import Config, parse_config, read_config, write_config
 from pxsgmcmc.errors import UserError, did_you_mean
 
 
 def bundled() -> dict[str, str]:
     """Name -> text of the configurations that come with the package."""
-    found = {}
+    texts = {}
     with as_file(files("pxsgmcmc") / "configs") as folder:
         for path in sorted(folder.rglob("*.toml")):
-            found[path.relative_to(folder).with_suffix("").as_posix()] = path.read_text("utf-8")
-    return found
+            texts[path.relative_to(folder).with_suffix("").as_posix()] = path.read_text("utf-8")
+    return texts
 
 
 def load_config(name: str, settings: list[str] | None = None) -> Config:

@@ -6,7 +6,7 @@ import tyro
 
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.cli.saying import say
-from pxsgmcmc.cli.surroundings import check_devices, check_single_precision
+from pxsgmcmc.cli.startup_checks import check_devices, check_single_precision
 
 
 def pilot_config(
@@ -39,7 +39,7 @@ def pilot_config(
     check_devices()
     check_single_precision()
     from pxsgmcmc.config.build import build
-    from pxsgmcmc.config.together import automatic_settings
+    from pxsgmcmc.config.validate import automatic_settings
     from pxsgmcmc.tuning.pilot import pilot
     from pxsgmcmc.tuning.prediction import SAMPLERS
 

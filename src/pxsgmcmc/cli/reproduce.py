@@ -6,9 +6,9 @@ from typing import Annotated
 
 import tyro
 
-from pxsgmcmc.cli.opened import WholeNumber
+from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.cli.saying import say
-from pxsgmcmc.cli.surroundings import check_devices
+from pxsgmcmc.cli.startup_checks import check_devices
 from pxsgmcmc.errors import UserError, check_count, did_you_mean
 from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.local import Local, cores
@@ -224,9 +224,9 @@ def first_updates(
     check_count("updates", updates, at_least=1)
     size = scale_named("paper")
     planner = _planner(size, results, RUNS, look_for_sets=False)
-    asked = experiment(updates)
-    planner.know(asked)
-    tasks = planner.tasks([asked], range(seeds))
+    chosen = experiment(updates)
+    planner.know(chosen)
+    tasks = planner.tasks([chosen], range(seeds))
     seconds = sum(not is_done(task) for task in tasks) * (60.0 + updates * size.cost.step)
     if dry_run:
         for task in tasks:
@@ -240,7 +240,7 @@ def first_updates(
         scale="paper",
         command=f"pxsgmcmc reproduce first-updates --seeds {seeds} --updates {updates}",
     )
-    say("\n".join(made_lines(gather(asked, planner))))
+    say("\n".join(made_lines(gather(chosen, planner))))
     return 0
 
 
@@ -279,8 +279,7 @@ def _with_settings(experiments: list[Experiment], planner: Planner, name: str) -
         return experiments
     ready, lacking = [], []
     for one in experiments:
-        arms = one.arms(planner.scale)
-        known = all(map(planner.has_settings, arms))
+        known = all(map(planner.has_settings, one.arms(planner.scale)))
         (ready if known else lacking).append(one)
     if lacking:
         names = ", ".join(one.name for one in lacking)

@@ -9,9 +9,9 @@ from typing import Annotated
 import tyro
 
 from pxsgmcmc.cli.configs import load_config
-from pxsgmcmc.cli.opened import WholeNumber
+from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.cli.saying import say
-from pxsgmcmc.cli.surroundings import check_devices, check_single_precision
+from pxsgmcmc.cli.startup_checks import check_devices, check_single_precision
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.results import Tuning
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from pxsgmcmc.config.prepared import Prepared
+from pxsgmcmc.config.data_description import DataDescription
 from pxsgmcmc.data.standardise import Standardisation
 from pxsgmcmc.sklearn.programs import Spec
 
@@ -28,7 +28,7 @@ def described(
     kind, *rest = spec.network.key if isinstance(spec.network.key, tuple) else ("own",)
     if kind != "dense":
         return {}
-    prepared = Prepared(
+    prepared = DataDescription(
         name="data",
         shape=(spec.features,),
         dtype="float32",
