@@ -162,7 +162,7 @@ def rows(counts: dict[str, dict]) -> list[tuple[str, str, str]]:
         ),
         (
             "cost of that watch",
-            "at most 2% of a step",
+            "at most 2% of a step, in CPU seconds",
             told(
                 "watch",
                 "{cost_percent}% of a step of {step_ms} ms, {steps_a_chunk} to a chunk, over a "

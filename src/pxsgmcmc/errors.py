@@ -110,6 +110,17 @@ def printable(text: Any, most: int = 500) -> str:
     return shown if len(shown) <= most else shown[: most - 3] + "..."
 
 
+def printable_lines(text: Any) -> str:
+    r"""Text of several lines, each without control characters; what is shown passes through it.
+
+    Example:
+      >>> printable_lines("a name" + chr(27) + "[2J" + chr(10) + "  another")
+      'a name?[2J\n  another'
+    """
+    lines = str(text).expandtabs(4).split("\n")
+    return "\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines)
+
+
 def printable_texts(value: Any) -> Any:
     """A value of JSON in which every text, names included, is `printable`.
 

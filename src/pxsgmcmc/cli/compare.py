@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pxsgmcmc.cli.outputs import check_target, write_output
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.config.incidental import deciding
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.compare import compare
@@ -57,7 +58,7 @@ def compare_runs(
     if target is not None:
         write_output(target, write(comparison), force=force)
     if markdown:
-        print(_markdown(comparison))
+        say(_markdown(comparison))
     else:
         _show(comparison)
 

@@ -10,6 +10,7 @@ import tyro
 
 from pxsgmcmc.cli.opening import Directory
 from pxsgmcmc.cli.run_facts import status
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.cli.sparklines import sparkline
 from pxsgmcmc.errors import check_number, printable
 from pxsgmcmc.progress import clock
@@ -52,9 +53,7 @@ def watch(
     folder = Path(directory)
     if once or not sys.stdout.isatty():
         for glimpses in _looks(folder, seconds, once=once):
-            print(
-                "\n".join(line for glimpse in glimpses for line in described(glimpse)), flush=True
-            )
+            say("\n".join(line for glimpse in glimpses for line in described(glimpse)))
         return
     from rich.live import Live
     from rich.text import Text

@@ -74,11 +74,14 @@ def last_cycle_temperatures(run: Any) -> dict[str, Heat]:
         factor = 1.0
         if facts.get("name") == "SGHMC" and h * friction < 1.0:
             factor = sghmc_factors(h, friction)[0]
+        expected = T * noise**2 * factor
+        if not expected > 0.0:  # too small to be a number, or of a friction that no chain has
+            continue
         # Momentum forgets itself in about 1 / (h friction) steps, twice as fast when squared.
         independent = max(1.0, steps * min(1.0, h * friction)) * len(last)
         by_group[group] = Heat(
             value=float(np.mean([one.get("temperature", {}).get(group, np.nan) for one in last])),
-            expected=T * noise**2 * factor,
-            chance=3.0 * float(np.sqrt(2.0 / (sizes.get(group, 1) * independent))),
+            expected=expected,
+            chance=3.0 * float(np.sqrt(2.0 / (max(1, sizes.get(group, 1)) * independent))),
         )
     return by_group
