@@ -2,11 +2,10 @@
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from pxsgmcmc.models import build
-from pxsgmcmc.tuning.default_prior import drawn, fan_in_variances
+from pxsgmcmc.tuning.default_prior import FanIn, fan_in_variances
 
 MLP = {
     "Dense_0": {"kernel": jnp.ones((5, 7)), "bias": jnp.ones(7)},
@@ -50,10 +49,13 @@ def test_a_leaf_that_no_rule_knows_counts_all_axes_but_the_last():
     assert fan_in_variances({"mine": jnp.ones((4, 6))}, hidden=2.0)["mine"] == pytest.approx(0.5)
 
 
-def test_a_draw_has_the_variances_of_the_prior():
-    shapes = {"wide": jnp.ones((100, 100)), "narrow": jnp.ones(10_000)}
-    found = drawn({"wide": 4.0, "narrow": 0.25}, shapes, np.random.default_rng(0))
-    for name, variance in {"wide": 4.0, "narrow": 0.25}.items():
-        assert found[name].shape == shapes[name].shape
-        error = np.sqrt(2.0 / 10_000)  # of the mean of as many squares
-        assert abs(float(jnp.mean(found[name] ** 2)) / variance - 1.0) < 4.5 * error
+def test_the_prior_of_any_network_is_the_normal_of_these_variances_also_for_a_traced_scale():
+    variances = fan_in_variances(MLP, last=30.0)
+    right = sum(
+        float(jnp.sum(leaf**2)) / (2.0 * v)
+        for leaf, v in zip(jax.tree.leaves(MLP), jax.tree.leaves(variances), strict=True)
+    )
+    # Sums of some 70 numbers of size 1 in float32.
+    assert float(FanIn(30.0).energy(MLP)) == pytest.approx(right, rel=1e-5)
+    traced = jax.jit(lambda last: FanIn(last).energy(MLP))(jnp.float32(30.0))
+    assert float(traced) == pytest.approx(right, rel=1e-5)

@@ -5,13 +5,13 @@ are few inputs, whose scale it has to match, and small where there are many.
 """
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
+from pxsgmcmc import priors
 from pxsgmcmc.expansion import plan
-from pxsgmcmc.problem import NETWORK, Problem
 from pxsgmcmc.types import Array, Tree
 
 HIDDEN = 2.0  # times 1 / fan-in keeps the scale of what passes through rectifiers
@@ -21,7 +21,28 @@ LAST = {"classification": 100.0, "regression": HIDDEN}
 VECTORS = 1.0  # variance of vectors without a kernel: scales and thresholds of norms
 
 
-def fan_in_variances(shapes: Tree, *, hidden: float = HIDDEN, last: float = HIDDEN) -> Tree:
+@dataclass(frozen=True)
+class FanIn:
+    """Normals whose variances fall with the fan-in, whatever network they meet.
+
+    Attributes:
+      last: times 1 / fan-in on the last layer; a number, also one that is traced.
+    """
+
+    last: Any
+
+    @property
+    def name(self) -> str:
+        """As a table would print it."""
+        return f"normal({HIDDEN:g} / fan-in, {self.last:g} / fan-in on the last layer)"
+
+    def energy(self, tree: Tree, old: Tree | None = None) -> Array:
+        """Energy of `tree`, less that of `old` if given."""
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), tree)
+        return priors.Normal(fan_in_variances(shapes, last=self.last), "zero").energy(tree, old)
+
+
+def fan_in_variances(shapes: Tree, *, hidden: float = HIDDEN, last: Any = HIDDEN) -> Tree:
     """Variances for `px.priors.normal`: a number over the fan-in for kernels and their biases.
 
     Args:
@@ -48,30 +69,6 @@ def fan_in_variances(shapes: Tree, *, hidden: float = HIDDEN, last: float = HIDD
             if not leaf.into:
                 variances[leaf.place] = variances[kernels[0].place]
     return jax.tree.unflatten(structure, variances)
-
-
-def drawn(variances: Tree, shapes: Tree, rng: np.random.Generator) -> Tree:
-    """A draw from the normal prior of these variances: as large as weights will be along a chain.
-
-    What an optimiser begins at is smaller, and most directions, which the data say little of, would
-    have to grow first, which takes longer than all else.
-
-    Args:
-      variances: of `fan_in_variances`.
-      shapes: the network's parameters, or anything with their shapes.
-      rng: random; on the host, where nothing is compiled for it.
-    """
-
-    def draw(variance: float, leaf: jax.ShapeDtypeStruct) -> Array:
-        return jnp.asarray(math.sqrt(variance) * rng.standard_normal(leaf.shape), leaf.dtype)
-
-    return jax.tree.map(draw, variances, shapes)
-
-
-def network_shapes(problem: Problem, position: Tree) -> Tree:
-    """The shapes of the network's own parameters in those that a problem samples."""
-    network = position[NETWORK] if problem.likelihood.start() else position
-    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), network)
 
 
 def _fan_in(leaf: jax.ShapeDtypeStruct) -> int:
