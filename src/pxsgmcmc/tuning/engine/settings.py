@@ -72,7 +72,8 @@ def find_settings(
         stepper, flat = replace(stepper, masses=masses), Flat(one, masses)
     state = at_rest(positions)
     taken, before = 0, 0.0
-    for look in range(len(FALLING) + LOOKS):
+    # Slow networks have no time for more looks, nor to take a stretch again that gets hot.
+    for look in range(len(FALLING) + (0 if stepper.spec.slow else LOOKS)):
         found = _without_noise(stepper, flat, flat.vectors(state.position)[:1])
         steps, damping = round(np.clip(found.memory, *STRETCH)), 0.0
         if look < len(FALLING):
