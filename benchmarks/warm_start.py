@@ -18,7 +18,7 @@ import numpy as np
 from automatic import TASKS, problem_of
 
 import pxsgmcmc as px
-from pxsgmcmc.tuning.default_prior import LAST, FanIn
+from pxsgmcmc.tuning.default_prior import LAST, default_prior
 from pxsgmcmc.tuning.engine.programs import executor_for
 from pxsgmcmc.tuning.flat_energy import FlatEnergy
 from pxsgmcmc.tuning.host_chain import HostChain
@@ -44,7 +44,7 @@ def line(task: str, seed: int, steps: int, adam_steps: int) -> str:
     cold = jax.jit(problem.initial)(jax.random.key(seed))
     size = SMALL_BATCH_SIZE if executor_for(cold) == "loop" else BATCH_SIZE
     size = min(size, len(problem.train.x))
-    potential = px.potential(problem, prior=FanIn(LAST[problem.likelihood.task]))
+    potential = px.potential(problem, prior=default_prior(problem, LAST[problem.likelihood.task]))
     energy = FlatEnergy(potential, cold)
     warm = Descent(problem, energy, batch_size=size)(cold, seed=seed, steps=adam_steps)
     there = px.pilot(potential, warm, batch_size=size, settle=CAUTIOUS, rows=size, seed=seed)

@@ -1,5 +1,7 @@
 """Variances that fall with the fan-in, whichever framework made the parameters."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -17,6 +19,16 @@ def test_kernels_and_their_biases_have_a_number_over_the_fan_in():
     found = fan_in_variances(MLP, hidden=2.0, last=30.0)
     assert found["Dense_0"] == pytest.approx({"kernel": 2 / 5, "bias": 2 / 5})
     assert found["Dense_1"] == pytest.approx({"kernel": 30 / 7, "bias": 30 / 7})
+
+
+def test_the_last_layer_is_known_by_its_outputs_where_there_are_as_many_as_inputs():
+    sizes = (2, 6, 6, 2)
+    square = {
+        f"layer{n}": {"kernel": jnp.ones((into, out)), "bias": jnp.ones(out)}
+        for n, (into, out) in enumerate(itertools.pairwise(sizes))
+    }
+    found = fan_in_variances(square, hidden=2.0, last=30.0, outputs=2)
+    assert [found[name]["kernel"] for name in square] == pytest.approx([2 / 2, 2 / 6, 30 / 6])
 
 
 def test_vectors_of_norms_have_variance_one():
@@ -56,6 +68,6 @@ def test_the_prior_of_any_network_is_the_normal_of_these_variances_also_for_a_tr
         for leaf, v in zip(jax.tree.leaves(MLP), jax.tree.leaves(variances), strict=True)
     )
     # Sums of some 70 numbers of size 1 in float32.
-    assert float(FanIn(30.0).energy(MLP)) == pytest.approx(right, rel=1e-5)
-    traced = jax.jit(lambda last: FanIn(last).energy(MLP))(jnp.float32(30.0))
+    assert float(FanIn(30.0, 3).energy(MLP)) == pytest.approx(right, rel=1e-5)
+    traced = jax.jit(lambda last: FanIn(last, 3).energy(MLP))(jnp.float32(30.0))
     assert float(traced) == pytest.approx(right, rel=1e-5)

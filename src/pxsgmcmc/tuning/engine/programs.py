@@ -26,7 +26,7 @@ from pxsgmcmc.posterior import PosteriorPotential
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.samplers import sghmc, sgld, sgnht
 from pxsgmcmc.tree import size
-from pxsgmcmc.tuning.default_prior import FanIn
+from pxsgmcmc.tuning.default_prior import default_prior
 from pxsgmcmc.types import Array, Batch, Sampler, Tree
 
 FACTOR_VARIANCE = 0.02  # around the identity, well below 1 / width
@@ -96,7 +96,8 @@ class Program(NamedTuple):
 
     def prior(self, last_layer: Any) -> priors.Prior:
         """On the weights."""
-        return FanIn(last_layer) if self.spec.prior is None else self.spec.prior
+        own = self.spec.prior
+        return default_prior(self.problem, last_layer) if own is None else own
 
     def sampler(self, energy: Any, settings: Settings, position: Tree) -> Sampler:
         """With its settings, for who takes a step or judges the chain."""
@@ -142,7 +143,7 @@ def make_program(problem: Problem, spec: Spec) -> Program:
             # The energy takes the mean over rows; what is wanted is the sum.
             return weights * problem.log_likelihood(params, (x, y)) * float(len(weights))
 
-        prior = FanIn(last_layer) if spec.prior is None else spec.prior
+        prior = default_prior(problem, last_layer) if spec.prior is None else spec.prior
         return PosteriorPotential(log_likelihood, 1, prior, factor_prior(), problem)
 
     def transition(state: Any, keys: Any, batch: Batch, settings: Settings) -> Any:
