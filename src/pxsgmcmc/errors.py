@@ -67,10 +67,10 @@ def check_number(
         (at_most, "at most", lambda bound: value <= bound),
         (below, "less than", lambda bound: value < bound),
     ]
-    asked = [(word, bound, holds) for bound, word, holds in bounds if bound is not None]
-    rule = " and ".join(f"{word} {bound:g}" for word, bound, _ in asked)
+    limits = [(word, bound, holds) for bound, word, holds in bounds if bound is not None]
+    rule = " and ".join(f"{word} {bound:g}" for word, bound, _ in limits)
     number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or not all(holds(b) for _, b, holds in asked):
+    if not number or not math.isfinite(value) or not all(holds(b) for _, b, holds in limits):
         raise UserError(
             f"`{name}` must be a number{' ' + rule if rule else ''}, got {one_line(value)}."
         )

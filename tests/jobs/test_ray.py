@@ -10,7 +10,7 @@ import pytest
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.jobs.engines import engine_named
-from pxsgmcmc.jobs.queue import Pace
+from pxsgmcmc.jobs.queue import QueuePace
 from pxsgmcmc.jobs.ray import Ray
 from pxsgmcmc.jobs.sheet import place_of
 from pxsgmcmc.store import lock_file
@@ -26,7 +26,7 @@ from tests.jobs.faults import (
 )
 from tests.reliability.proofs import record
 
-QUICK = Pace(queue=0.2, settle=0.3, locked=0.2, patience=20.0)
+QUICK = QueuePace(queue=0.2, settle=0.3, locked=0.2, patience=20.0)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.jobs import Local, queued, slurm
 from pxsgmcmc.jobs.engines import engine_named
-from pxsgmcmc.jobs.queue import Pace
+from pxsgmcmc.jobs.queue import QueuePace
 from pxsgmcmc.jobs.sheet import place_of
 from pxsgmcmc.jobs.slurm import Slurm
 from pxsgmcmc.store.lock import LEASE_VARIABLE
@@ -30,7 +30,7 @@ from tests.jobs.faults import (
 )
 from tests.reliability.proofs import record
 
-QUICK = Pace(queue=0.2, settle=0.3, locked=0.2, refused=0.1, patience=20.0)
+QUICK = QueuePace(queue=0.2, settle=0.3, locked=0.2, refused=0.1, patience=20.0)
 
 
 @pytest.fixture

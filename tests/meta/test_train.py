@@ -26,16 +26,34 @@ HELD_OUT = (Task("wine", "dense", 2, 1, True),)
 SETTINGS = msgspec.structs.replace(SMALL, evaluate_every=2)
 
 
-def train(out, steps, settings=SETTINGS, **options):
+def train(out, settings=SETTINGS, **options):
     options = {"progress": False, "held_out": HELD_OUT} | options
-    return meta_train(settings, out, outer_steps=steps, **options)
+    return meta_train(settings, out, **options)
+
+
+class _Signals(Silent):
+    """Sends a signal as soon as so many steps are done."""
+
+    def __init__(self, steps):
+        self._words = f"outer step {steps} of 4, meta-loss"
+
+    def tell(self, share, text, seconds_left=None):
+        if text.startswith(self._words):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def train_until(steps, out):
+    words = f"Stopped after {steps} outer steps; all is saved"
+    with pytest.raises(Interrupted, match=words) as caught:
+        train(out, progress=_Signals(steps))
+    assert caught.value.signal == signal.SIGTERM
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The folder of a meta-training of four steps that nothing disturbed."""
     folder = tmp_path_factory.mktemp("meta") / "whole"
-    train(folder, 4)
+    train(folder)
     return folder
 
 
@@ -56,33 +74,19 @@ def assert_ends_like(folder, whole):
     assert without_time[0] == without_time[1]
 
 
-def test_a_training_in_two_parts_is_the_one_in_one_part(tmp_path, whole):
-    train(tmp_path / "parts", 2)
-    train(tmp_path / "parts", 4)
-    assert_ends_like(tmp_path / "parts", whole)
-
-
-class _Signals(Silent):
-    """Sends a signal as soon as a step is done."""
-
-    def tell(self, share, text, seconds_left=None):
-        if text.startswith("outer step 1 of") and "meta-loss" in text:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-
-def test_a_signal_ends_it_after_the_step_with_everything_saved(tmp_path, whole):
-    with pytest.raises(Interrupted, match="Stopped after 1 outer steps; all is saved") as caught:
-        train(tmp_path / "stopped", 4, progress=_Signals())
-    assert caught.value.signal == signal.SIGTERM
-    train(tmp_path / "stopped", 4)
+@pytest.mark.parametrize("steps", [1, 2])
+def test_stopped_after_a_step_it_goes_on_as_if_it_had_never_been(tmp_path, whole, steps):
+    """Also at a step after which the held-out tasks are looked at."""
+    train_until(steps, tmp_path / "stopped")
+    train(tmp_path / "stopped")
     assert_ends_like(tmp_path / "stopped", whole)
 
 
 def test_after_a_crash_it_goes_on_from_the_last_whole_state(tmp_path, whole):
     """A log with a line too many, a state cut short: as a kill or a bad disk may leave them."""
     folder, said = tmp_path / "crashed", []
-    train(folder, 2)
-    train(folder, 3)
+    train_until(2, folder)
+    train_until(3, folder)
     with open(folder / "log.jsonl", "ab") as log:
         log.write(b'{"step":4,"half a line')
     newest = max((folder / "state").iterdir())
@@ -92,18 +96,17 @@ def test_after_a_crash_it_goes_on_from_the_last_whole_state(tmp_path, whole):
         def say(self, sentence):
             said.append(sentence)
 
-    # Its end at step 3 was looked at; in one go that is not so, and the state of step 2 knows.
-    train(folder, 4, progress=Said())
+    train(folder, progress=Said())
     assert_ends_like(folder, whole)
     assert any("is damaged; going on from the state before it" in sentence for sentence in said)
 
 
 def test_states_that_are_all_damaged_are_an_error(tmp_path):
-    train(tmp_path / "bad", 2)
+    train_until(2, tmp_path / "bad")
     for path in (tmp_path / "bad" / "state").iterdir():
         path.write_bytes(b"nothing")
     with pytest.raises(CorruptRun, match="has no state that is as it was written"):
-        train(tmp_path / "bad", 4)
+        train(tmp_path / "bad")
 
 
 def test_two_states_are_kept_and_the_weights_are_those_of_the_last(whole):
@@ -114,10 +117,10 @@ def test_two_states_are_kept_and_the_weights_are_those_of_the_last(whole):
 
 
 def test_going_on_with_other_settings_is_refused(whole):
-    for name, value in {"sigma": 0.5, "seed": 1, "widths": (2, 3)}.items():
+    for name, value in {"sigma": 0.5, "seed": 1, "widths": (2, 3), "outer_steps": 5}.items():
         other = msgspec.structs.replace(SETTINGS, **{name: value})
         with pytest.raises(UserError, match=f"holds a meta-training with another `{name}`"):
-            train(whole, 5, other)
+            train(whole, other)
 
 
 def test_tasks_that_all_diverge_end_it_with_a_sentence(tmp_path, monkeypatch):
@@ -133,7 +136,8 @@ def test_tasks_that_all_diverge_end_it_with_a_sentence(tmp_path, monkeypatch):
             said.append(sentence)
 
     with pytest.raises(Diverged, match="No pair of the last 20 outer steps was finite"):
-        train(tmp_path / "wild", 30, progress=Said())
+        longer = msgspec.structs.replace(SETTINGS, outer_steps=30)
+        train(tmp_path / "wild", longer, progress=Said())
     assert "a pair on wine dense 2x1 plain" in said[-1]
     assert "diverged and is left out, 40 so far" in said[-1]
     assert any("on 0 held-out tasks, 4 unrolls diverged" in sentence for sentence in said)
@@ -142,12 +146,15 @@ def test_tasks_that_all_diverge_end_it_with_a_sentence(tmp_path, monkeypatch):
 def test_a_task_cannot_be_trained_on_and_held_out(tmp_path):
     both = (Task("wine", "dense", 2, 1, False),)
     with pytest.raises(UserError, match="must not be trained on, got wine dense 2x1 plain"):
-        train(tmp_path / "both", 2, held_out=both)
+        train(tmp_path / "both", held_out=both)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ({"outer_steps": 0}, "`outer_steps` must be a whole number of at least 1"),
+        ({"pairs": 1001}, "`pairs` must be at most 1,000, got 1001"),
+        ({"seed": 10**30}, "`seed` must be at most 1,000,000,000, got 10"),
         ({"pairs": 0}, "`pairs` must be a whole number of at least 1"),
         ({"sigma": 0.0}, "`sigma` must be a number greater than 0"),
         ({"learning_rate": float("nan")}, "`learning_rate` must be a number"),
@@ -159,7 +166,7 @@ def test_a_task_cannot_be_trained_on_and_held_out(tmp_path):
 )
 def test_settings_that_cannot_be_used_are_named(tmp_path, change, words):
     with pytest.raises(UserError, match=words):
-        train(tmp_path / "never", 2, msgspec.structs.replace(SETTINGS, **change))
+        train(tmp_path / "never", msgspec.structs.replace(SETTINGS, **change))
     assert not (tmp_path / "never").exists()
 
 
@@ -175,12 +182,14 @@ def test_the_command_trains_goes_on_and_says_what_came_of_it(tmp_path, monkeypat
     flags |= {"inner-steps": "6", "averaged-steps": "4", "thinning": "2", "batch-size": "5"}
     flags |= {"held-out-rows": "10", "repeats": "4", "out": str(tmp_path / "run")}
     words = [part for name, value in flags.items() for part in (f"--{name}", value)]
-    said = call("meta-train", *words, "--outer-steps", "1")
-    assert said.code == 0 and "1 outer steps; 0 pairs diverged" in said.out, said
+    said = call("meta-train", *words, "--outer-steps", "2")
+    assert said.code == 0 and "2 outer steps; 0 pairs diverged" in said.out, said
     again = call("meta-train", *words, "--outer-steps", "2")
-    assert again.code == 0 and "2 outer steps" in again.out and "page.html" in again.out, again
+    assert again.code == 0 and again.out == said.out and "page.html" in again.out, again
     refused = call("meta-train", *words, "--outer-steps", "2", "--sigma", "0.5")
     assert refused.code == 2 and "another `sigma`" in refused.err
+    none = call("meta-train", *words, "--threads", "0")
+    assert none.code == 2 and "`threads` must be a whole number of at least 1" in none.err
 
 
 def test_means_over_tasks_leave_out_what_diverged():
@@ -196,8 +205,9 @@ def test_a_sampler_learns_a_task_it_was_not_trained_on(tmp_path):
     settings = msgspec.structs.replace(
         SMALL, widths=(4,), depths=(1,), inner_steps=100, averaged_steps=20, pairs=4, seed=3
     )
+    settings = msgspec.structs.replace(settings, outer_steps=80)
     held_out = (Task("breast_cancer", "dense", 6, 2, True),)
-    meta_train(settings, tmp_path / "run", outer_steps=80, held_out=held_out, progress=False)
+    meta_train(settings, tmp_path / "run", held_out=held_out, progress=False)
     looks = [line["held_out"] for line in kept.read_log(tmp_path / "run") if "held_out" in line]
     first, last = (np.mean(next(iter(look.values()))) for look in (looks[0], looks[-1]))
     assert last < 0.5 * first

@@ -163,7 +163,7 @@ MUTANTS = [
     Mutant(
         "no prior on the factors",
         "config/build.py",
-        "priors.normal(variance, at=asked.factors_at) if variance else None",
+        "priors.normal(variance, at=section.factors_at) if variance else None",
         "None",
         (f"{BUILT}::test_the_priors_that_are_asked_for_stand_on_base_and_factors",),
     ),

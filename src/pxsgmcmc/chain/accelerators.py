@@ -17,12 +17,12 @@ def accelerator_versions(device: Any, driver: Path = _DRIVER) -> dict[str, str]:
     """
     if device.platform == "cpu":
         return {}
-    found = {"platform": " ".join(str(device.client.platform_version).split())}
+    versions = {"platform": " ".join(str(device.client.platform_version).split())}
     for package in metadata.distributions():
         if package.name and package.name.startswith(_PACKAGES):
-            found[package.name] = package.version
+            versions[package.name] = package.version
     try:
-        found["driver"] = driver.read_text("utf-8", "replace").splitlines()[0].strip()
+        versions["driver"] = driver.read_text("utf-8", "replace").splitlines()[0].strip()
     except (OSError, IndexError):  # another maker's, or a container that hides it
         pass
-    return found
+    return versions

@@ -45,7 +45,7 @@ def check_callbacks(callbacks: Any) -> None:
             raise UserError(f"`callbacks` must hold functions, got {one_line(callback)}.")
 
 
-class ToldRecord:
+class WatchedRecord:
     """A record of a chain that tells callbacks what it keeps; all else is the record's own.
 
     Args:
@@ -78,8 +78,8 @@ class ToldRecord:
         views = {name: array.view() for name, array in arrays.items()}
         for view in views.values():
             view.flags.writeable = False
-        told = {"step": step, "energy": energy, **facts}
-        self._tell("draw", step, told, len(self._record.draws), views)
+        draw_facts = {"step": step, "energy": energy, **facts}
+        self._tell("draw", step, draw_facts, len(self._record.draws), views)
 
     def _tell(
         self,

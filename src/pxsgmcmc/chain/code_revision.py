@@ -76,9 +76,9 @@ def _packed(git: Path, name: str) -> str | None:
 
 def _digest(package: Path) -> str:
     """Of the names and bytes of all source files."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         content = path.read_bytes()
-        found.update(f"{path.relative_to(package).as_posix()} {len(content)}\n".encode())
-        found.update(content)
-    return found.hexdigest()
+        digest.update(f"{path.relative_to(package).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()

@@ -16,10 +16,10 @@ ADVICE = "Lower `step_size` or raise `friction`."
 @jax.jit
 def norms(state: Any) -> dict[str, Any]:
     """Norm of the position by group, and of the momentum under "momentum" where there is one."""
-    found = {name: jnp.sqrt(sum_of_squares(x)) for name, x in by_group(state.position).items()}
+    by_name = {name: jnp.sqrt(sum_of_squares(x)) for name, x in by_group(state.position).items()}
     if hasattr(state, "momentum"):
-        found["momentum"] = jnp.sqrt(sum_of_squares(state.momentum))
-    return found
+        by_name["momentum"] = jnp.sqrt(sum_of_squares(state.momentum))
+    return by_name
 
 
 class DivergenceWatch:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from pxsgmcmc.chain.together import Together
+from pxsgmcmc.chain.process_group import Together
 from pxsgmcmc.devices import mesh_of, split_over
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.posterior import PosteriorPotential

@@ -10,18 +10,18 @@ import jax.numpy as jnp
 
 from pxsgmcmc.chain import provenance
 from pxsgmcmc.chain.batches import Batches
-from pxsgmcmc.chain.callbacks import ToldRecord
+from pxsgmcmc.chain.callbacks import WatchedRecord
 from pxsgmcmc.chain.data_placement import data_size
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.executors import Advance, Executor, faster_executor
 from pxsgmcmc.chain.fingerprint import traced_fingerprint, tree_fingerprint
-from pxsgmcmc.chain.going_on import check_same, check_same_everywhere, draws_wanted
 from pxsgmcmc.chain.layout import Layout
+from pxsgmcmc.chain.process_group import is_first
 from pxsgmcmc.chain.record import MemoryRecord
+from pxsgmcmc.chain.resume_checks import check_same, check_same_everywhere, draws_wanted
 from pxsgmcmc.chain.runner import Runner
 from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.chain.shared_record import FollowingRecord, SharedRecord
-from pxsgmcmc.chain.together import is_first
 from pxsgmcmc.chain.under_way import Chain, Pace, Record
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.posterior import PosteriorPotential
@@ -170,11 +170,11 @@ class Prepared:
         if len(group) > 1:
             state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
         if execution.callbacks:
-            told: list[Any] = [
-                ToldRecord(record, sampling.chains[place], execution.callbacks, progress.say)
+            watched: list[Any] = [
+                WatchedRecord(record, sampling.chains[place], execution.callbacks, progress.say)
                 for record, place in zip(records, group, strict=True)
             ]
-            records = told
+            records = watched
         chains = [
             Chain(record, self.batches[place], DivergenceWatch(size(self.positions[place])))
             for record, place in zip(records, group, strict=True)

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
+from pxsgmcmc.chain.averages import Averages
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import check_first_energy, norms
 from pxsgmcmc.chain.executors import Advance
 from pxsgmcmc.chain.graceful_stop import GracefulStop
+from pxsgmcmc.chain.log_writer import LogWriter
+from pxsgmcmc.chain.process_group import Together, Wishes, fingerprint_of
 from pxsgmcmc.chain.saved_memory import check_place, read_memory
-from pxsgmcmc.chain.since import Averages
-from pxsgmcmc.chain.telling import Telling
-from pxsgmcmc.chain.together import Together, Wishes, fingerprint_of
 from pxsgmcmc.chain.under_way import Chain, Chunk, Pace, next_steps
 from pxsgmcmc.errors import Diverged
 from pxsgmcmc.expansion.position import collapse
@@ -77,7 +77,7 @@ class Runner:
         self._norms = _norms_of_several if self.several else norms
         self._chunk_steps, self._speed, self._compiled = 1, 0.0, False
         self._saved = self._looked = time.monotonic()
-        self._telling = Telling(collection, pace.chunk_seconds, progress)
+        self._telling = LogWriter(collection, pace.chunk_seconds, progress)
         self._agreed, self._seen = Wishes(steps=self._chunk_steps), 0
 
     @property

@@ -12,9 +12,9 @@ import jax
 
 from pxsgmcmc.chain.collection import collection_of
 from pxsgmcmc.chain.execution import Execution
+from pxsgmcmc.chain.process_group import is_first
 from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.chain.start import run_sampling
-from pxsgmcmc.chain.together import is_first
 from pxsgmcmc.errors import ChainWarning, Interrupted, UserError, check_count, one_line
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Show, progress_for

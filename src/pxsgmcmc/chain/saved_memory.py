@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
+from pxsgmcmc.chain.averages import Averages
 from pxsgmcmc.chain.collection import Collection
-from pxsgmcmc.chain.since import Averages
 from pxsgmcmc.errors import CorruptRun
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from pxsgmcmc.chain.process_group import share_bytes
 from pxsgmcmc.chain.record import MemoryRecord
-from pxsgmcmc.chain.together import share_bytes
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store import Draw, SavedState
 

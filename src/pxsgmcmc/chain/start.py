@@ -12,8 +12,8 @@ from pxsgmcmc.chain.data_placement import place_data
 from pxsgmcmc.chain.layout import Layout, layout_of
 from pxsgmcmc.chain.precision import matmul_precision, repeatability_note
 from pxsgmcmc.chain.prepared import Prepared
+from pxsgmcmc.chain.process_group import is_first
 from pxsgmcmc.chain.sampling import Sampling
-from pxsgmcmc.chain.together import is_first
 from pxsgmcmc.chain.under_way import Record
 from pxsgmcmc.errors import ChainWarning
 from pxsgmcmc.expansion.position import collapse

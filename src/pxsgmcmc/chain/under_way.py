@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from pxsgmcmc.chain.averages import Averages
 from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.record import MemoryRecord
-from pxsgmcmc.chain.since import Averages
 from pxsgmcmc.store import Run as StoredRun
 
 Record = StoredRun | MemoryRecord

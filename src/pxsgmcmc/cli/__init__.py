@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pxsgmcmc.cli.surroundings import check_address_space, open_closed_descriptors
+from pxsgmcmc.cli.startup_checks import check_address_space, open_closed_descriptors
 from pxsgmcmc.errors import (
     CorruptRun,
     Diverged,
@@ -163,7 +163,7 @@ def _call(name: str, arguments: list[str]) -> int:
     module, _, function = command.home.partition(":")
     call = getattr(importlib.import_module(f"pxsgmcmc.cli.{module}"), function)
     asked_for_help = HELP & set(arguments)
-    said = io.StringIO()
+    messages = io.StringIO()
     parsed: list[Any] = []
 
     # tyro reads the flags and calls this stand-in, so that errors of the command itself are not
@@ -181,7 +181,7 @@ def _call(name: str, arguments: list[str]) -> int:
         args=arguments,
         config=(tyro.conf.PositionalRequiredArgs,),
     )
-    with contextlib.nullcontext() if asked_for_help else contextlib.redirect_stderr(said):
+    with contextlib.nullcontext() if asked_for_help else contextlib.redirect_stderr(messages):
         try:
             if command.takes_settings:
                 _, rest = parse(return_unknown_args=True)
@@ -190,7 +190,7 @@ def _call(name: str, arguments: list[str]) -> int:
         except SystemExit as stop:
             if not stop.code:
                 return 0
-            problem = _one_line(said.getvalue())
+            problem = _one_line(messages.getvalue())
     if not parsed:
         raise UserError(f"{problem} See `pxsgmcmc {name} --help`.")
     args, settings = parsed[0]

@@ -94,7 +94,7 @@ class _Connections:
     """To the first process; of the first, to all others."""
 
     def __init__(self, number: int, processes: int):
-        from pxsgmcmc.chain.together import share
+        from pxsgmcmc.chain.process_group import share
 
         self.number, self._processes = number, processes
         self._ending = threading.Lock()

@@ -16,7 +16,7 @@ from pxsgmcmc.config.incidental import deciding
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.compare import compare
 from pxsgmcmc.evaluate.read_results import read_results
-from pxsgmcmc.evaluate.what_differs import what_differs
+from pxsgmcmc.evaluate.setting_differences import setting_differences
 from pxsgmcmc.results import Comparison, Difference, Results, Summary, write
 from pxsgmcmc.store import open_run
 from pxsgmcmc.store.layout import chain_folders
@@ -51,15 +51,15 @@ def compare_runs(
     if out is not None:
         target = check_target(out, force=force, endings=(".json",), example="comparison.json")
     results = _read(directories)
-    found = compare(results, metrics=metrics, paired=paired)
-    notes = _settings_told_apart(found, dict(zip(directories, results, strict=True)))
-    found = msgspec.structs.replace(found, notes=[*notes, *found.notes])
+    comparison = compare(results, metrics=metrics, paired=paired)
+    notes = _settings_told_apart(comparison, dict(zip(directories, results, strict=True)))
+    comparison = msgspec.structs.replace(comparison, notes=[*notes, *comparison.notes])
     if target is not None:
-        write_output(target, write(found), force=force)
+        write_output(target, write(comparison), force=force)
     if markdown:
-        print(_markdown(found))
+        print(_markdown(comparison))
     else:
-        _show(found)
+        _show(comparison)
 
 
 def _read(directories: list[str]) -> list[Results]:
@@ -70,17 +70,17 @@ def _read(directories: list[str]) -> list[Results]:
     return [read_results(Path(directory)) for directory in directories]
 
 
-def _settings_told_apart(found: Comparison, results: dict[str, Results]) -> list[str]:
+def _settings_told_apart(comparison: Comparison, results: dict[str, Results]) -> list[str]:
     """What sets methods apart that have the same name."""
     sentences = []
-    for name in dict.fromkeys(method.method for method in found.methods):
-        alike = {m.settings: m.name for m in found.methods if m.method == name}
+    for name in dict.fromkeys(method.method for method in comparison.methods):
+        alike = {m.settings: m.name for m in comparison.methods if m.method == name}
         configs = {
             alike[result.subject.settings]: _settings(Path(directory))
             for directory, result in results.items()
             if result.subject.method == name
         }
-        sentences += what_differs(configs) if len(alike) > 1 else []
+        sentences += setting_differences(configs) if len(alike) > 1 else []
     return sentences
 
 
@@ -93,32 +93,32 @@ def _settings(directory: Path) -> dict[str, Any]:
         return {}
 
 
-def _head(found: Comparison) -> list[str]:
-    count = [len(method.seeds) for method in found.methods]
+def _head(comparison: Comparison) -> list[str]:
+    count = [len(method.seeds) for method in comparison.methods]
     names = [
         f"{method.name}\n{n} seed{'s' * (n != 1)}"
-        for method, n in zip(found.methods, count, strict=True)
+        for method, n in zip(comparison.methods, count, strict=True)
     ]
     tests = ["difference", "p (t, Holm)", "p (perm.)"]
-    return ["", *names, *(tests if _two(found) else [])]
+    return ["", *names, *(tests if _two(comparison) else [])]
 
 
-def _two(found: Comparison) -> bool:
+def _two(comparison: Comparison) -> bool:
     """Whether differences fit beside the metrics: there is one pair of methods."""
-    return len(found.methods) == 2 and bool(found.differences)
+    return len(comparison.methods) == 2 and bool(comparison.differences)
 
 
-def _cells(found: Comparison, best: str, other: str) -> list[list[str]]:
+def _cells(comparison: Comparison, best: str, other: str) -> list[list[str]]:
     """The table without its head; `best` is how to write a best mean, `other` any other."""
-    tested = {difference.row: difference for difference in found.differences}
+    tested = {difference.row: difference for difference in comparison.differences}
     arrows = {True: " ↓", False: " ↑", None: ""}
     cells = []
-    for row in found.rows:
+    for row in comparison.rows:
         line = [row.title + arrows[row.lower_is_better]]
         line += [
             _mean(summary, best if summary and summary.best else other) for summary in row.methods
         ]
-        if _two(found):
+        if _two(comparison):
             line += _test(tested[row.key]) if row.key in tested else [""] * 3
         cells.append(line)
     return cells
@@ -142,16 +142,18 @@ def _number(value: float) -> str:
     return f"{value:.4f}" if abs(value) < 100.0 else f"{value:.4g}"
 
 
-def _show(found: Comparison) -> None:
+def _show(comparison: Comparison) -> None:
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
-    console.print(f"{found.model} on {found.data}", markup=False, soft_wrap=True)
-    console.print(_table(_head(found), _cells(found, "{} *", "{}  ")))
-    if len(found.methods) > 2 and found.differences:
-        titles = {row.key: row.title for row in found.rows}
+    console.print(f"{comparison.model} on {comparison.data}", markup=False, soft_wrap=True)
+    console.print(_table(_head(comparison), _cells(comparison, "{} *", "{}  ")))
+    if len(comparison.methods) > 2 and comparison.differences:
+        titles = {row.key: row.title for row in comparison.rows}
         head = ["", "second minus first", "difference", "p (t, Holm)", "p (perm.)"]
-        rows = [[titles[d.row], f"{d.second} - {d.first}", *_test(d)] for d in found.differences]
+        rows = [
+            [titles[d.row], f"{d.second} - {d.first}", *_test(d)] for d in comparison.differences
+        ]
         console.print(_table(head, rows))
-    for sentence in _sentences(found):
+    for sentence in _sentences(comparison):
         console.print(sentence, markup=False, soft_wrap=True)
 
 
@@ -164,30 +166,30 @@ def _table(head: list[str], rows: list[list[str]]) -> Table:
     return table
 
 
-def _sentences(found: Comparison) -> list[str]:
+def _sentences(comparison: Comparison) -> list[str]:
     """How to read the table, what was told apart, and what to be careful with."""
-    several = any(len(method.seeds) > 1 for method in found.methods)
+    several = any(len(method.seeds) > 1 for method in comparison.methods)
     lines = ["± is the standard deviation over seeds."] if several else []
-    if len(found.methods) > 1:
+    if len(comparison.methods) > 1:
         lines.append("* marks the best mean of a row, ↓ and ↑ which way is better.")
-    if found.differences:
-        how = "paired by seed" if all(d.paired for d in found.differences) else "not paired"
-        tests = sum(d.t is not None for d in found.differences)
+    if comparison.differences:
+        how = "paired by seed" if all(d.paired for d in comparison.differences) else "not paired"
+        tests = sum(d.t is not None for d in comparison.differences)
         lines.append(
             f"p-values are two-sided, {how}; Holm's correction is for {tests} tests. "
             "! marks what both tests tell apart at 0.05."
         )
-        if not any(d.told_apart for d in found.differences):
+        if not any(d.told_apart for d in comparison.differences):
             lines.append("No difference was told apart from chance.")
-    return [*lines, *found.notes]
+    return [*lines, *comparison.notes]
 
 
-def _markdown(found: Comparison) -> str:
+def _markdown(comparison: Comparison) -> str:
     def line(cells: list[str]) -> str:
         return "| " + " | ".join(" ".join(c.replace("|", "\\|").split()) for c in cells) + " |"
 
-    head = _head(found)
+    head = _head(comparison)
     rule = "|" + "|".join(["---"] + ["---:"] * (len(head) - 1)) + "|"
-    rows = [line(cells) for cells in _cells(found, "**{}**", "{}")]
-    notes = [sentence.replace("* marks", "Bold marks") for sentence in _sentences(found)]
+    rows = [line(cells) for cells in _cells(comparison, "**{}**", "{}")]
+    notes = [sentence.replace("* marks", "Bold marks") for sentence in _sentences(comparison)]
     return "\n".join([line(head), rule, *rows, "", " ".join(notes)])

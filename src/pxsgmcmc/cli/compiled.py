@@ -65,11 +65,11 @@ def make_room(folder: Path, most: int) -> None:
 
     JAX can do this itself, but only with a package that we do not need otherwise.
     """
-    found = [(entry.stat(), entry.path) for entry in os.scandir(folder)]
-    total = sum(facts.st_size for facts, _ in found)
+    entries = [(entry.stat(), entry.path) for entry in os.scandir(folder)]
+    total = sum(facts.st_size for facts, _ in entries)
     if total <= most:
         return
-    for facts, path in sorted(found, key=lambda pair: pair[0].st_mtime):
+    for facts, path in sorted(entries, key=lambda pair: pair[0].st_mtime):
         if total <= most // 2:
             return
         with suppress(OSError):  # another process may have removed it

@@ -12,11 +12,11 @@ from pxsgmcmc.errors import UserError, did_you_mean
 
 def bundled() -> dict[str, str]:
     """Name -> text of the configurations that come with the package."""
-    found = {}
+    texts = {}
     with as_file(files("pxsgmcmc") / "configs") as folder:
         for path in sorted(folder.rglob("*.toml")):
-            found[path.relative_to(folder).with_suffix("").as_posix()] = path.read_text("utf-8")
-    return found
+            texts[path.relative_to(folder).with_suffix("").as_posix()] = path.read_text("utf-8")
+    return texts
 
 
 def load_config(name: str, settings: list[str] | None = None) -> Config:

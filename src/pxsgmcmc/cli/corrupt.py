@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pxsgmcmc.cli.opened import WholeNumber
+from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.cli.outputs import check_folder_target, saying_what_failed
 from pxsgmcmc.data import Split, load
 from pxsgmcmc.data.corruptions import CORRUPTIONS, SEVERITIES, corrupt

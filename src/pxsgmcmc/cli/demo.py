@@ -196,6 +196,6 @@ def _how_to_open(page: Path) -> list[str]:
 def _spell(arguments: list[str]) -> str:
     """The command as it can be typed, also where the environment is not activated."""
     script = Path(sys.executable).parent / "pxsgmcmc"
-    found = shutil.which("pxsgmcmc") is None and script.exists()
-    program = os.path.relpath(script) if found else "pxsgmcmc"
+    beside_python = shutil.which("pxsgmcmc") is None and script.exists()
+    program = os.path.relpath(script) if beside_python else "pxsgmcmc"
     return shlex.join([program, *arguments])

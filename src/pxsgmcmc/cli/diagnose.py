@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from statistics import fmean
 
-from pxsgmcmc.cli.opened import Directory, ProblemName, opened
+from pxsgmcmc.cli.opening import Directory, ProblemName, run_at
 from pxsgmcmc.results import (
     Connectivity,
     Convergence,
@@ -47,30 +47,30 @@ def diagnose_run(
     from pxsgmcmc.evaluate.options import DiagnoseOptions
 
     options = DiagnoseOptions(rows, lines, line_points, plane_points, probes)
-    found = opened(directory, problem, skip).diagnose(options, progress=True)
-    print("\n".join(summary(found)))
+    diagnosis = run_at(directory, problem, skip).diagnose(options, progress=True)
+    print("\n".join(summary(diagnosis)))
     print(f"All numbers are in {directory}/eval/diagnostics.json")
 
 
-def summary(found: Diagnostics) -> list[str]:
+def summary(diagnosis: Diagnostics) -> list[str]:
     """The findings in lines, and the verdict at the end."""
-    subject = found.subject
+    subject = diagnosis.subject
     chains = f"{subject.chains} chain{'s' * (subject.chains != 1)}"
     lines = [f"{subject.method} on {subject.data}: {subject.draws} draws, {chains}"]
     parts = {
-        "movement": found.distances,
-        "convergence": found.convergence,
-        "temperature": found.temperatures,
-        "lines": found.connectivity,
-        "layers": found.spectra,
-        "factors": found.factors,
-        "plane": found.plane,
+        "movement": diagnosis.distances,
+        "convergence": diagnosis.convergence,
+        "temperature": diagnosis.temperatures,
+        "lines": diagnosis.connectivity,
+        "layers": diagnosis.spectra,
+        "factors": diagnosis.factors,
+        "plane": diagnosis.plane,
     }
     width = max(map(len, parts))
     for name, part in parts.items():
         for text in _texts(part):
             lines.append(f"{name.ljust(width)}  {text}")
-    verdict = found.verdict
+    verdict = diagnosis.verdict
     assert verdict is not None
     health = [verdict.headline, *(f"- {warning}" for warning in verdict.warnings)]
     return [*lines, *(f"{'verdict'.ljust(width)}  {sentence}" for sentence in health)]
@@ -104,8 +104,8 @@ def _texts(part: object) -> Iterator[str]:
             yield _extremes(part)
 
 
-def _mixing(found: dict[str, Number]) -> str:
-    shown = {name: _spelt(value) for name, value in found.items()}
+def _mixing(statistics: dict[str, Number]) -> str:
+    shown = {name: _spelt(value) for name, value in statistics.items()}
     return (
         f"R-hat {shown['r_hat']}, effective sample size {shown['ess_bulk']} "
         f"(tails {shown['ess_tail']})"
@@ -122,8 +122,8 @@ def _warmth(t: GroupTemperature) -> str:
     return f"{t.value:.3g}, expected {t.expected:.3g} ({t.low:.3g} to {t.high:.3g})"
 
 
-def _extremes(found: Spectra) -> str:
-    largest = max(found.layers, key=lambda name: max(found.layers[name].largest))
-    smallest = min(found.layers, key=lambda name: min(found.layers[name].smallest))
-    high, low = max(found.layers[largest].largest), min(found.layers[smallest].smallest)
+def _extremes(spectra: Spectra) -> str:
+    largest = max(spectra.layers, key=lambda name: max(spectra.layers[name].largest))
+    smallest = min(spectra.layers, key=lambda name: min(spectra.layers[name].smallest))
+    high, low = max(spectra.layers[largest].largest), min(spectra.layers[smallest].smallest)
     return f"singular values from {low:.3g} ({smallest}) to {high:.3g} ({largest})"

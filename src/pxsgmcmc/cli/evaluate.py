@@ -6,7 +6,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from pxsgmcmc.cli.opened import Directory, ProblemName, opened
+from pxsgmcmc.cli.opening import Directory, ProblemName, run_at
 from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.metrics import title_of
 from pxsgmcmc.results import Results, Split
@@ -40,7 +40,7 @@ def evaluate_run(
 
     if outputs is not None:
         check_folder_target(outputs, "--outputs", may_exist=True)
-    run = opened(directory, problem, skip, settings)
+    run = run_at(directory, problem, skip, settings)
     options = options_of(run, settings)
     results = run.evaluate(options, outputs=outputs, progress=True)
     console = Console(markup=False, highlight=False)
@@ -97,10 +97,10 @@ def _detections(results: Results) -> Table:
     table = Table("told from test rows by uncertainty", *columns.values(), box=None)
     for column in table.columns[1:]:
         column.justify = "right"
-    for name, found in results.out_of_distribution.items():
+    for name, detection in results.out_of_distribution.items():
         cells = []
         for key in columns:
-            spread = f" ± {found.spread[key]:.4f}" if found.spread[key] else ""
-            cells.append(f"{found.metrics[key]:.4f}{spread}")
+            spread = f" ± {detection.spread[key]:.4f}" if detection.spread[key] else ""
+            cells.append(f"{detection.metrics[key]:.4f}{spread}")
         table.add_row(name, *cells)
     return table

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from pxsgmcmc.cli.opened import Directory, ProblemName, WholeNumber, opened
+from pxsgmcmc.cli.opening import Directory, ProblemName, WholeNumber, run_at
 from pxsgmcmc.cli.outputs import check_target, writing_output
 from pxsgmcmc.errors import UserError
 
@@ -52,7 +52,7 @@ def export(
         raise UserError("`-o` must name the file to write, as in -o model.px.")
     target = check_target(out, force=force, endings=(".px", ".onnx"), example="model.px")
     options = ExportOptions(draws, choose, precision, levels).checked()
-    run = opened(directory, problem, skip)
+    run = run_at(directory, problem, skip)
     write = write_onnx if target.suffix == ".onnx" else write_predictor
     with writing_output(target, force=force) as file:
         written = write(run, file, options, progress=True)

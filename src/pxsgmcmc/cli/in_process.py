@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pxsgmcmc.cli.surroundings import check_devices, check_single_precision
+from pxsgmcmc.cli.startup_checks import check_devices, check_single_precision
 from pxsgmcmc.config import Config
 from pxsgmcmc.store.chains import CHAINS
 from pxsgmcmc.store.layout import MANIFEST

@@ -19,13 +19,13 @@ import msgspec
 
 from pxsgmcmc import cli
 from pxsgmcmc.cli.compiled import remember_compilations
-from pxsgmcmc.cli.surroundings import (
+from pxsgmcmc.cli.startup_checks import (
     check_devices,
     check_single_precision,
     open_closed_descriptors,
 )
 from pxsgmcmc.jobs.job import Job, Stage
-from pxsgmcmc.jobs.local import Told
+from pxsgmcmc.jobs.local import JobMessage
 from pxsgmcmc.jobs.sheet import read_sheet
 from pxsgmcmc.jobs.slurm import requeue_this_job
 from pxsgmcmc.jobs.work import work
@@ -45,14 +45,14 @@ class Teller:
         """Say it, if it is time to."""
         if share >= 1.0 or time.monotonic() >= self._next:
             self._next = time.monotonic() + self._seconds
-            self._print(Told(self._stage, share, text))
+            self._print(JobMessage(self._stage, share, text))
 
     def say(self, sentence: str) -> None:
         """Pass a sentence on."""
-        self._print(Told(self._stage, 0.0, sentence, sentence=True))
+        self._print(JobMessage(self._stage, 0.0, sentence, sentence=True))
 
-    def _print(self, told: Told) -> None:
-        print(msgspec.json.encode(told).decode(), flush=True)
+    def _print(self, message: JobMessage) -> None:
+        print(msgspec.json.encode(message).decode(), flush=True)
 
     def close(self) -> None:
         """Nothing is open."""

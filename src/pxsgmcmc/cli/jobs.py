@@ -38,17 +38,17 @@ def jobs(
     root = Path(folder)
     if not root.is_dir():
         raise UserError(f"There is no folder `{root}`; runs are made by `pxsgmcmc run`.")
-    found = with_queues(root, standings(root))
-    if not found:
+    listed = with_queues(root, standings(root))
+    if not listed:
         print(f"No runs under {printable(root)}")
         return
     headings = ("job", "state", "where", "draws", "steps/s", "left", "")
     table = Table(*headings, box=None, header_style="bold")
-    for one in found:
+    for one in listed:
         table.add_row(*map(printable, (_name(root, one.folder), *_cells(one))))
     # Whoever reads through a pipe wants a line a job, however long.
     Console(markup=False, width=None if sys.stdout.isatty() else 10_000).print(table)
-    print(_total(found))
+    print(_total(listed))
 
 
 def _name(root: Path, folder: Path) -> str:
@@ -68,15 +68,15 @@ def _cells(one: "Standing") -> tuple[str, ...]:
     )
 
 
-def _total(found: list["Standing"]) -> str:
+def _total(listed: list["Standing"]) -> str:
     """All of them in one line."""
-    counts = Counter(one.state for one in found)
-    hosts = {one.host.partition(":")[0] for one in found if one.host}
+    counts = Counter(one.state for one in listed)
+    hosts = {one.host.partition(":")[0] for one in listed if one.host}
     parts = [
         f"{count} {state}" + (f" on {len(hosts)} host{'s' * (len(hosts) > 1)}" if running else "")
         for state, count in counts.most_common()
         for running in [state == "running"]
     ]
-    left = [one.seconds_left for one in found if one.seconds_left is not None]
+    left = [one.seconds_left for one in listed if one.seconds_left is not None]
     ends = f"; those that run end in about {clock(max(left))}" if left else ""
-    return f"{len(found)} job{'s' * (len(found) > 1)}: {', '.join(parts)}{ends}"
+    return f"{len(listed)} job{'s' * (len(listed) > 1)}: {', '.join(parts)}{ends}"

@@ -60,5 +60,5 @@ def _cells(place: Path) -> tuple[str, str, str, str]:
 def _of(records: list[Run], chains: int) -> tuple[str, str, str, str]:
     seed = str(records[0].manifest["origin"].get("seed", "?"))
     several = f", {chains} chains" if chains > 1 else ""
-    said = what(records[0]) + several
-    return status(records, chains - len(records)), progress(records, chains), said, seed
+    description = what(records[0]) + several
+    return status(records, chains - len(records)), progress(records, chains), description, seed

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from pxsgmcmc.errors import Interrupted
+from pxsgmcmc.errors import Interrupted, check_count
 
 OUT = "runs/l2e"
 
@@ -45,14 +45,14 @@ def meta_train_l2e(
     pxsgmcmc meta-train --data-sets digits fashion-mnist
 
     An outer step tries a few perturbed networks, in pairs, on tasks drawn at random, and moves the
-    weights to where predictions came out better: a second or two on one core. However it was
-    stopped, it goes on when called again with the same settings; with more --outer-steps, it goes
-    on beyond its end. Writes weights.safetensors, for `weights` of [sampler] with name = "l2e", a
-    log, and a page.
+    weights to where predictions came out better: a second or two on one core. The learning rate
+    falls to zero over --outer-steps, so their number is part of what is learned. However it was
+    stopped, it goes on when called again with the same settings. Writes weights.safetensors, for
+    `weights` of [sampler] with name = "l2e", a log, and a page.
 
     Args:
       out: folder for the weights, states, log.jsonl and page.html.
-      outer_steps: in all, those already taken included.
+      outer_steps: in all, with which the learning rate falls.
       seed: of everything random.
       data_sets: of the tasks; embedded ones, or official ones that you have, as fashion-mnist.
       kinds: of networks, dense and conv.
@@ -65,7 +65,7 @@ def meta_train_l2e(
       held_out_rows: validation rows on which the predictions are judged, at most.
       pairs: of perturbations in an outer step.
       sigma: standard deviation of a perturbation of a weight.
-      learning_rate: of Adam.
+      learning_rate: of Adam at the first outer step; zero after the last.
       clip: largest norm of a meta-gradient.
       step_multiplier: the sampler's step size is sqrt(step_multiplier / rows).
       noise_multiplier: of the sampler's noise.
@@ -75,6 +75,7 @@ def meta_train_l2e(
       data_root: folder of official data sets; the cache folder if not given.
       threads: of XLA; the last bits of the weights depend on it.
     """
+    check_count("threads", threads, at_least=1)
     if "jax" not in sys.modules:
         os.environ["PJRT_NPROC"] = str(threads)  # JAX reads this when it starts
 
@@ -84,6 +85,7 @@ def meta_train_l2e(
     from pxsgmcmc.meta.train import meta_train
 
     settings = MetaSettings(
+        outer_steps=outer_steps,
         seed=seed,
         data_sets=data_sets,
         kinds=kinds,
@@ -105,7 +107,7 @@ def meta_train_l2e(
         repeats=repeats,
     )
     try:
-        meta_train(settings, out, outer_steps=outer_steps, data_root=data_root)
+        meta_train(settings, out, data_root=data_root)
     except Interrupted as stopped:
         print(f"{stopped} Go on with:")
         print(f"  pxsgmcmc {shlex.join(sys.argv[1:])}")

@@ -35,7 +35,7 @@ def pilot_config(
     chosen = load_config(config, settings)
 
     from pxsgmcmc.config.build import build
-    from pxsgmcmc.config.together import automatic_settings
+    from pxsgmcmc.config.validate import automatic_settings
     from pxsgmcmc.tuning.pilot import pilot
     from pxsgmcmc.tuning.prediction import SAMPLERS
 

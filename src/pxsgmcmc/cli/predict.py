@@ -7,7 +7,7 @@ import numpy as np
 import tyro
 
 from pxsgmcmc.cli.new_inputs import check_readable, read_new_inputs
-from pxsgmcmc.cli.opened import Directory, ProblemName, opened
+from pxsgmcmc.cli.opening import Directory, ProblemName, run_at
 from pxsgmcmc.cli.outputs import check_target, writing_output
 from pxsgmcmc.errors import UserError, check_count
 
@@ -53,7 +53,7 @@ def predict_file(
         raise UserError("`-o` must name the file to write, as in -o probabilities.npy.")
     target = check_target(out, force=force, endings=(".npy", ".npz"), example="probabilities.npy")
     check_readable(inputs)
-    run = opened(directory, problem, skip, data=False)
+    run = run_at(directory, problem, skip, data=False)
     x = read_new_inputs(inputs, run)
     predicted = run.predict(x, batch_size=batch_size, progress=True)
     known = run.need_problem("predict")

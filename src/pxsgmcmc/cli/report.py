@@ -5,7 +5,7 @@ from typing import Annotated
 
 import tyro
 
-from pxsgmcmc.cli.opened import ProblemName, opened
+from pxsgmcmc.cli.opening import ProblemName, run_at
 from pxsgmcmc.cli.outputs import check_target, write_output
 from pxsgmcmc.errors import UserError
 
@@ -46,7 +46,7 @@ def report(
     target = None
     if out is not None and not (len(directories) == 1 and _is_own_page(out, directories[0])):
         target = check_target(out, force=force, endings=(".html", ".htm"), example=REPORT)
-    runs = [opened(directory, problem, skip) for directory in directories]
+    runs = [run_at(directory, problem, skip) for directory in directories]
     for run in runs:
         if results_of(run) is None:  # as [evaluate] of its configuration asks
             run.evaluate(options_of(run), progress=True)

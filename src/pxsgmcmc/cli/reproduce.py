@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from pxsgmcmc.cli.opened import WholeNumber
+from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.errors import UserError, check_count, did_you_mean
 from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.local import Local, cores
@@ -220,9 +220,9 @@ def first_updates(
     check_count("updates", updates, at_least=1)
     size = scale_named("paper")
     planner = _planner(size, results, RUNS, look_for_sets=False)
-    asked = experiment(updates)
-    planner.know(asked)
-    tasks = planner.tasks([asked], range(seeds))
+    chosen = experiment(updates)
+    planner.know(chosen)
+    tasks = planner.tasks([chosen], range(seeds))
     seconds = sum(not is_done(task) for task in tasks) * (60.0 + updates * size.cost.step)
     if dry_run:
         for task in tasks:
@@ -236,7 +236,7 @@ def first_updates(
         scale="paper",
         command=f"pxsgmcmc reproduce first-updates --seeds {seeds} --updates {updates}",
     )
-    print("\n".join(made_lines(gather(asked, planner))))
+    print("\n".join(made_lines(gather(chosen, planner))))
     return 0
 
 

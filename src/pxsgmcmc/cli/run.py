@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pxsgmcmc.cli.companions import companions
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.cli.in_process import run_one, run_side_by_side
-from pxsgmcmc.cli.opened import WholeNumber
+from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.config import Config, parse_config, started_from_python
 from pxsgmcmc.errors import UserError, check_count

@@ -31,12 +31,12 @@ def _status(run: Run) -> str:
 
 def progress(runs: Sequence[Run], chains: int = 1) -> str:
     """Draws that there are and that there will be, of all chains."""
-    asked = [_asked(run) for run in runs]
-    asked += asked[:1] * (chains - len(runs))  # those that have not begun will be like the others
-    total = sum(asked) if all(isinstance(draws, int) for draws in asked) else "?"
+    totals = [_draws_in_all(run) for run in runs]
+    totals += totals[:1] * (chains - len(runs))  # those that have not begun will be like the others
+    total = sum(totals) if all(isinstance(draws, int) for draws in totals) else "?"
     return f"{sum(len(run.draws) for run in runs)}/{total}"
 
 
-def _asked(run: Run) -> Any:
-    asked = run.manifest["progress"].get("draws")
-    return run.manifest["origin"].get("collection", {}).get("draws") if asked is None else asked
+def _draws_in_all(run: Run) -> Any:
+    total = run.manifest["progress"].get("draws")
+    return run.manifest["origin"].get("collection", {}).get("draws") if total is None else total

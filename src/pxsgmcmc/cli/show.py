@@ -54,16 +54,18 @@ def verify(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> None:
       directory: of the run.
     """
     folder = Path(directory)
-    found = verify_chains(folder) if is_several(folder) else verify_run(folder)
-    if found.problems:
-        more = f" ({len(found.problems) - 1} more problems)" if len(found.problems) > 1 else ""
-        raise CorruptRun(found.problems[0] + more)
-    size = f"{found.files} files, {found.bytes / 1e6:.1f} MB"
+    verified = verify_chains(folder) if is_several(folder) else verify_run(folder)
+    if verified.problems:
+        more = (
+            f" ({len(verified.problems) - 1} more problems)" if len(verified.problems) > 1 else ""
+        )
+        raise CorruptRun(verified.problems[0] + more)
+    size = f"{verified.files} files, {verified.bytes / 1e6:.1f} MB"
     print(f"{printable(folder)}: {size}, as they were written")
-    if found.leftovers:
+    if verified.leftovers:
         print(
-            f"{len(found.leftovers)} leftovers of an interrupted write, no damage; resuming tidies "
-            "them up"
+            f"{len(verified.leftovers)} leftovers of an interrupted write, no damage; resuming "
+            "tidies them up"
         )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 
 from pxsgmcmc.cli.configs import load_config
-from pxsgmcmc.cli.opened import WholeNumber
+from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.results import Tuning

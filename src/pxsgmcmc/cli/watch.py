@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import tyro
 
-from pxsgmcmc.cli.opened import Directory
+from pxsgmcmc.cli.opening import Directory
 from pxsgmcmc.cli.run_facts import status
 from pxsgmcmc.cli.sparklines import sparkline
 from pxsgmcmc.errors import check_number, printable

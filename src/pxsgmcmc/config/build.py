@@ -14,8 +14,8 @@ from pxsgmcmc import priors, samplers
 from pxsgmcmc.chain.collection import collection_of
 from pxsgmcmc.chain.execution import Execution
 from pxsgmcmc.chain.sampling import Sampling
+from pxsgmcmc.config.data_description import DataDescription
 from pxsgmcmc.config.naming import naming
-from pxsgmcmc.config.prepared import Prepared
 from pxsgmcmc.config.problem import BuiltProblem, build_problem, without_test
 from pxsgmcmc.config.sampler_sections import AUTO, Adapt, Cyclical, Groups
 from pxsgmcmc.config.schema import Config
@@ -49,7 +49,7 @@ class Built:
     position: Callable[[int], Tree]
     potential: PosteriorPotential
     sampler: Callable[[float], Sampler]
-    prepared: Prepared | None = None
+    prepared: DataDescription | None = None
 
 
 def build(
@@ -59,7 +59,7 @@ def build(
     begun: bool = False,
     blind: bool = False,
     problem: Problem | None = None,
-    prepared: Prepared | None = None,
+    prepared: DataDescription | None = None,
 ) -> Built:
     """Load, build and connect everything a configuration names.
 
@@ -235,22 +235,22 @@ def warm_start_seed(seed: int, chain: int) -> int:
 
 def _prior(config: Config) -> priors.Prior:
     """On the weights, without what expansion adds."""
-    asked = config.prior
+    section = config.prior
     families = {
-        "normal": lambda: priors.normal(asked.variance),
-        "laplace": lambda: priors.laplace(asked.scale),
-        "student_t": lambda: priors.student_t(asked.scale, freedom=asked.freedom),
+        "normal": lambda: priors.normal(section.variance),
+        "laplace": lambda: priors.laplace(section.scale),
+        "student_t": lambda: priors.student_t(section.scale, freedom=section.freedom),
     }
-    return families[asked.family]()
+    return families[section.family]()
 
 
 def _potential(config: Config, problem: Problem) -> PosteriorPotential:
-    asked, prior = config.prior, _prior(config)
-    if asked.on_weights:
+    section, prior = config.prior, _prior(config)
+    if section.on_weights:
         temperature = getattr(config.sampler, "temperature", 0.0)
         prior = priors.on_weights(prior, temperature=temperature)
-    variance = asked.factor_variance
-    factor_prior = priors.normal(variance, at=asked.factors_at) if variance else None
+    variance = section.factor_variance
+    factor_prior = priors.normal(variance, at=section.factors_at) if variance else None
     return potential(problem, prior=prior, factor_prior=factor_prior)
 
 

@@ -12,21 +12,21 @@ def options_of(run: Run, settings: list[str] | None = None) -> EvaluateOptions:
     record = run.records[0]
     root = None
     if started_from_python(record.config):
-        asked = parse_evaluate(settings or [])
+        section = parse_evaluate(settings or [])
     else:
         config = config_of(record, settings)
-        asked, root = config.evaluate, None if config.data is None else config.data.root
-    return as_options(asked, root)
+        section, root = config.evaluate, None if config.data is None else config.data.root
+    return as_options(section, root)
 
 
-def as_options(asked: Evaluate, root: str | None = None) -> EvaluateOptions:
+def as_options(section: Evaluate, root: str | None = None) -> EvaluateOptions:
     """The part of [evaluate] that is not names of sets."""
     return EvaluateOptions(
-        corruptions=asked.corruptions,
-        corrupted_rows=asked.corrupted_rows,
-        subset=asked.subset,
-        subsets=asked.subsets,
-        seed=asked.seed,
-        batch_size=asked.batch_size,
-        root=asked.root if asked.root is not None else root,
+        corruptions=section.corruptions,
+        corrupted_rows=section.corrupted_rows,
+        subset=section.subset,
+        subsets=section.subsets,
+        seed=section.seed,
+        batch_size=section.batch_size,
+        root=section.root if section.root is not None else root,
     )

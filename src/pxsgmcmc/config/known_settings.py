@@ -23,15 +23,15 @@ def types_at(path: str) -> list[Any]:
     """The struct types that may stand at a path of the schema."""
     types: list[Any] = [Config]
     for part in re.findall(r"[^.\[\]]+", path):
-        found = []
+        unfolded = []
         for struct in types:
             for field in msgspec.structs.fields(struct):
                 if field.name == part:
                     inner = getattr(field.type, "__args__", (field.type,))
-                    found += [
+                    unfolded += [
                         t for t in inner if isinstance(t, type) and issubclass(t, msgspec.Struct)
                     ]
-        types = found
+        types = unfolded
     return types
 
 
@@ -85,9 +85,9 @@ def sections_with(field: str) -> list[str]:
       >>> sections_with("draws"), sections_with("drawz")
       (['chain.draws'], [])
     """
-    found = []
+    settings = []
     for section in Config.__struct_fields__:
         for struct in types_at(section):
             if field in (struct.__struct_config__.tag_field, *struct.__struct_fields__):
-                found.append(f"{section}.{field}")
-    return list(dict.fromkeys(found))
+                settings.append(f"{section}.{field}")
+    return list(dict.fromkeys(settings))

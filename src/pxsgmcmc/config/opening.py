@@ -7,8 +7,8 @@ from typing import Any
 import jax
 
 from pxsgmcmc.config.build import build
-from pxsgmcmc.config.of_estimator import problem_of_estimator
-from pxsgmcmc.config.prepared import read_prepared
+from pxsgmcmc.config.data_description import read_description
+from pxsgmcmc.config.estimator_problem import problem_of_estimator
 from pxsgmcmc.config.problem import without_test
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.config.toml import parse_config, started_from_python
@@ -97,7 +97,7 @@ def _from_config(
     folder: Path, records: list[Any], settings: list[str] | None, data: bool, blind: bool
 ) -> Run:
     config, origin = config_of(records[0], settings), records[0].manifest["origin"]
-    prepared = None if data else read_prepared(origin, folder)
+    prepared = None if data else read_description(origin, folder)
     judging = data and not blind
     built = build(config, judging=judging, begun=True, blind=blind, prepared=prepared)
     if prepared is None:

@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 
 from pxsgmcmc import likelihoods
+from pxsgmcmc.config.data_description import DataDescription, description_of
 from pxsgmcmc.config.naming import naming
 from pxsgmcmc.config.own_problem import own_problem
-from pxsgmcmc.config.prepared import Prepared, prepared_of
 from pxsgmcmc.config.schema import Config, Data
 from pxsgmcmc.data import Dataset, Split, known_sets, load
 from pxsgmcmc.data._augment import augment
@@ -32,11 +32,11 @@ class BuiltProblem(NamedTuple):
 
     problem: Problem
     ends: dict[str, str]  # the names of its input and logits layers, where they are known
-    prepared: Prepared | None  # what to keep of the data
+    prepared: DataDescription | None  # what to keep of the data
 
 
 def build_problem(
-    config: Config, *, judging: bool, blind: bool = False, prepared: Prepared | None = None
+    config: Config, *, judging: bool, blind: bool = False, prepared: DataDescription | None = None
 ) -> BuiltProblem:
     """The problem of a configuration.
 
@@ -79,7 +79,7 @@ def build_problem(
         model=", ".join([tag, *_spelt(config.model)]),
     )
     ends = {"input_layer": model.input_layer, "logits_layer": model.logits_layer}
-    return BuiltProblem(problem, ends, prepared or prepared_of(dataset))
+    return BuiltProblem(problem, ends, prepared or description_of(dataset))
 
 
 def without_test(problem: Problem) -> Problem:

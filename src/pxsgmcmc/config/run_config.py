@@ -8,14 +8,14 @@ import jax
 import msgspec
 from msgspec.structs import replace
 
+from pxsgmcmc.chain.process_group import is_first, share
 from pxsgmcmc.chain.start import run_sampling
-from pxsgmcmc.chain.together import is_first, share
+from pxsgmcmc.config.automatic import taken_over, with_measured
 from pxsgmcmc.config.build import build, sampling_of
 from pxsgmcmc.config.incidental import deciding
-from pxsgmcmc.config.measured import taken_over, with_measured
 from pxsgmcmc.config.schema import Config
-from pxsgmcmc.config.together import automatic_settings
 from pxsgmcmc.config.toml import parse_config, write_config
+from pxsgmcmc.config.validate import automatic_settings
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Progress, Show, progress_for
@@ -59,8 +59,8 @@ def run_config(
     begun = share(begun)  # the first process may make it before another one looks
     if begun and automatic_settings(config):
         config = taken_over(config, parse_config(open_run(out).config, name=f"{out}/{CONFIG}"))
-    asked = config.chain if draws is None else replace(config.chain, draws=draws)
-    asked_for = replace(config, chain=asked)
+    chain_section = config.chain if draws is None else replace(config.chain, draws=draws)
+    asked_for = replace(config, chain=chain_section)
     shown = progress_for(Path(out).name, progress if is_first() else False)
     try:
         built = with_measured(build(asked_for, begun=begun, blind=blind, problem=problem))

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from pxsgmcmc.config.error_messages import one_sentence, within_a_line
 from pxsgmcmc.config.schema import Config, Evaluate
-from pxsgmcmc.config.sentences import one_sentence, within_a_line
-from pxsgmcmc.config.together import check_together
+from pxsgmcmc.config.validate import check_settings_agree
 from pxsgmcmc.errors import UserError
 
 _MOST_CHARACTERS = 1 << 18
@@ -70,7 +70,7 @@ def parse_config(
     if config.threads is None:
         one_process = config.chains == 1 or config.chain.executor == "vmap"
         config = msgspec.structs.replace(config, threads=2 if one_process else 1)
-    return check_together(_with_folder(config, (folder or Path()).resolve()))
+    return check_settings_agree(_with_folder(config, (folder or Path()).resolve()))
 
 
 def _loads(text: str) -> dict[str, Any]:

@@ -72,8 +72,8 @@ def tar_offsets(path: Path, *, most_bytes: int) -> dict[str, tuple[int, int]]:
     """Where each file of an uncompressed tar lies: name -> (offset, size), for memory maps."""
     with parsing(path, "tar archive"), path.open("rb") as file:
         with tarfile.TarFile(fileobj=cast(BinaryIO, _Bounded(file, path, most_bytes))) as tar:
-            found = _regular_members(tar, path, most_bytes)
-            return {name: (member.offset_data, member.size) for name, member in found}
+            members = _regular_members(tar, path, most_bytes)
+            return {name: (member.offset_data, member.size) for name, member in members}
 
 
 def zip_members(

@@ -81,11 +81,11 @@ def _places(stored: Stored) -> dict[str, tuple[Path, int, int]]:
     if stored.path.is_dir():
         files = (path for path in stored.path.glob("*.npy") if path.is_file())
         return {path.name: (path, 0, path.stat().st_size) for path in files}
-    found = tar_offsets(stored.path, most_bytes=stored.most_bytes)
+    offsets = tar_offsets(stored.path, most_bytes=stored.most_bytes)
     prefix = stored.prefix + "/"
     return {
         name.removeprefix(prefix): (stored.path, offset, size)
-        for name, (offset, size) in found.items()
+        for name, (offset, size) in offsets.items()
     }
 
 

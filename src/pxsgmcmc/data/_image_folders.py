@@ -20,15 +20,15 @@ MOST_TEXT = 2_000_000
 
 def read_lsun(stored: Stored, *, records: int = 10_000) -> Dataset:
     """The 10,000 images of ODIN's LSUN_resize, sorted by file name; they have no labels."""
-    found = {
+    images = {
         name: decode(data, stored.where(name), side=32)
         for name, data in each_file(stored, lambda name: MOST_IMAGE if _is_image(name) else None)
     }
-    if len(found) != records:
+    if len(images) != records:
         raise damaged(
-            stored.path, f"holds {len(found):,} images where {records:,} belong", stored.remedy()
+            stored.path, f"holds {len(images):,} images where {records:,} belong", stored.remedy()
         )
-    x = np.stack([found[name] for name in sorted(found)])
+    x = np.stack([images[name] for name in sorted(images)])
     return assemble("lsun", {"test": Split(x, None)}, (), MEAN, STD)
 
 

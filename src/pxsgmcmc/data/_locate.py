@@ -85,9 +85,9 @@ def fetch_official(name: str, root: str | Path | None = None) -> tuple[list[Path
     """Download the files of a set into the cache folder; return them, and notes on their hashes."""
     paths, notes = [], []
     for file in official_set(name).forms[0].files:
-        path, found = download(file, cache_folder(root) / name, known=KNOWN)
+        path, remarks = download(file, cache_folder(root) / name, known=KNOWN)
         paths.append(path)
-        notes += found
+        notes += remarks
     return paths, notes
 
 
@@ -102,9 +102,9 @@ def check_official(name: str, root: str | Path | None = None) -> Checked:
             notes += verify(stored.path / file.name, file, KNOWN)
     for member, md5 in form.members.items():
         path = stored.path / member
-        if md5 is not None and path.is_file() and (found := digest(path, "md5")) != md5:
+        if md5 is not None and path.is_file() and (actual := digest(path, "md5")) != md5:
             remedy = f"unpack {form.files[0].name} again"
-            raise damaged(path, f"has md5 {found} where the published file has {md5}", remedy)
+            raise damaged(path, f"has md5 {actual} where the published file has {md5}", remedy)
     if stored.path.is_dir() and not _compared(form, stored.path):
         notes.append("no hash is published for these files: sizes, shapes and labels were checked")
     return Checked(stored.path, form.read(stored), notes)

@@ -31,11 +31,11 @@ def read_files(stored: Stored, limits: Mapping[str, int]) -> dict[str, bytes]:
 
     In a folder, `name.gz` serves where `name` is missing.
     """
-    found = dict(each_file(stored, limits.get, names=tuple(limits)))
-    missing = [name for name in limits if name not in found]
+    contents = dict(each_file(stored, limits.get, names=tuple(limits)))
+    missing = [name for name in limits if name not in contents]
     if not missing:
-        return found
-    top = "" if found or stored.path.is_dir() else _top_folder(stored)
+        return contents
+    top = "" if contents or stored.path.is_dir() else _top_folder(stored)
     if top not in ("", stored.prefix):
         fault = f"holds {top}, where {stored.prefix or missing[0]} was meant"
         raise damaged(stored.path, fault, "give each archive the name it was published under")

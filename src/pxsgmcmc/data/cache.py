@@ -76,15 +76,15 @@ def verify(path: Path, remote: Remote, known: Mapping[str, str] | None = None) -
     if remote.size is not None and size != remote.size:
         faults.append(f"has {size:,} bytes where {remote.name} has {remote.size:,}")
     for algorithm, expected in remote.hashes.items() if not faults else ():
-        found = digest(path, algorithm)
-        if found != expected:
-            faults.append(f"has {algorithm} {found} where {remote.name} has {expected}")
+        actual = digest(path, algorithm)
+        if actual != expected:
+            faults.append(f"has {algorithm} {actual} where {remote.name} has {expected}")
     if faults:
         other = (known or {}).get(digest(path, "md5"))
         remedy = f"remove it and download {remote.name} from {remote.address}"
         raise damaged(path, f"is {other} under another name" if other else faults[0], remedy)
     return [
-        f"{path.name} has {algorithm} {found}; one source gives {expected}"
+        f"{path.name} has {algorithm} {actual}; one source gives {expected}"
         for algorithm, expected in remote.advisory.items()
-        if (found := digest(path, algorithm)) != expected
+        if (actual := digest(path, algorithm)) != expected
     ]

@@ -71,24 +71,24 @@ def flatten_groups(groups: Tree, *trees: Tree) -> dict[str, list[np.ndarray]]:
         first = trees[0]
         groups = {key: str(key) for key in first} if isinstance(first, Mapping) else "all"
         trees = tuple(dict(tree) if isinstance(tree, Mapping) else tree for tree in trees)
-    found: dict[str, list[list[np.ndarray]]] = {}
+    by_group: dict[str, list[list[np.ndarray]]] = {}
 
     def collect(group, *subtrees):
         if not any(jax.tree.leaves(subtree) for subtree in subtrees):
             return  # such as a layer without factors
         vectors = [flatten(subtree, group, like=subtrees[0]) for subtree in subtrees]
-        found.setdefault(str(group), []).append(vectors)
+        by_group.setdefault(str(group), []).append(vectors)
 
     try:
         jax.tree.map(collect, groups, *trees)
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise UserError(f"`groups` must be a tree prefix of what it names: {reason}.") from None
-    if not found:
+    if not by_group:
         raise UserError("There must be at least one group of numbers, got none.")
     return {
         group: [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
-        for group, pieces in found.items()
+        for group, pieces in by_group.items()
     }
 
 

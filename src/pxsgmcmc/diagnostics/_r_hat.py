@@ -35,9 +35,9 @@ def r_hat(values: np.ndarray) -> np.ndarray:
     shape = halves.shape
     halves = halves.reshape(shape[0], half, -1)
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    found = np.fmax(_plain(_normal_scores(halves)), _plain(_normal_scores(folded)))
-    found[(halves == halves[:1, :1]).all(axis=(0, 1))] = np.nan
-    return found.reshape(shape[2:])
+    larger = np.fmax(_plain(_normal_scores(halves)), _plain(_normal_scores(folded)))
+    larger[(halves == halves[:1, :1]).all(axis=(0, 1))] = np.nan
+    return larger.reshape(shape[2:])
 
 
 def _normal_scores(values: np.ndarray) -> np.ndarray:

@@ -71,7 +71,7 @@ def convergence(values: Real[np.ndarray, "chains draws *quantities"]) -> Converg
         with np.errstate(divide="ignore", invalid="ignore"):
             diagnostics[1, moving] = stats.ess(compared, method="bulk", **axes)
             diagnostics[2, moving] = stats.ess(compared, method="tail", prob=(0.05, 0.95), **axes)
-    return Convergence(*(found.reshape(quantities) for found in diagnostics))
+    return Convergence(*(statistic.reshape(quantities) for statistic in diagnostics))
 
 
 def function_space_convergence(
@@ -102,7 +102,7 @@ def function_space_convergence(
     return summarise(convergence(p))
 
 
-def summarise(found: Convergence) -> ConvergenceSummary:
+def summarise(statistics: Convergence) -> ConvergenceSummary:
     """Worst, median and quantiles over the quantities that change.
 
     Example:
@@ -110,7 +110,7 @@ def summarise(found: Convergence) -> ConvergenceSummary:
       >>> summarise(Convergence(ones, 100 * ones, 90 * ones)).worst["ess_tail"]
       90.0
     """
-    columns = {name: np.ravel(getattr(found, name)) for name in Convergence._fields}
+    columns = {name: np.ravel(getattr(statistics, name)) for name in Convergence._fields}
     constant = int(np.isnan(columns["ess_bulk"]).sum())
     quantiles = {name: _quantiles(values) for name, values in columns.items()}
     worst = {name: float(q[-1 if name == "r_hat" else 0]) for name, q in quantiles.items()}

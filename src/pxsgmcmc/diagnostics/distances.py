@@ -38,13 +38,13 @@ def distances(draws: Iterable[Tree]) -> Distances:
       >>> distances(np.array([[3.0, 4.0], [0.0, 8.0], [6.0, 8.0]]))
       Distances(d=array([5., 6.]), d_bar=array([1.  , 0.75]))
     """
-    found = [
+    pairs = [
         (np.linalg.norm(after - before), np.linalg.norm(before))
         for before, after in pairwise(_vectors(draws))
     ]
-    if not found:
+    if not pairs:
         raise UserError("`draws` must hold at least 2 draws to have a distance between them.")
-    d, norm = np.array(found).T
+    d, norm = np.array(pairs).T
     d_bar = np.divide(d, norm, out=np.full_like(d, np.inf), where=norm > 0.0)
     return Distances(d, d_bar)
 

@@ -86,13 +86,13 @@ def kinetic_temperature(
     from scipy.special import gammaincinv  # a dependency of jax
 
     tail = _tail(confidence)
-    found = {}
+    by_group = {}
     for group, (values,) in flatten_groups(groups, momentum).items():
         expected, n = _expected(temperature, factor, group), values.size
         # A chi-square quantile of n degrees is 2 gammaincinv(n / 2, .).
         low, high = expected * 2.0 * gammaincinv(n / 2.0, [tail, 1.0 - tail]) / n
-        found[group] = Temperature(float(np.mean(values**2)), float(low), float(high), n)
-    return found
+        by_group[group] = Temperature(float(np.mean(values**2)), float(low), float(high), n)
+    return by_group
 
 
 def configurational_temperature(
@@ -127,16 +127,16 @@ def configurational_temperature(
     from scipy.special import ndtri  # a dependency of jax
 
     z = -ndtri(_tail(confidence))
-    found = {}
+    by_group = {}
     for group, (q, dU) in flatten_groups(groups, position, gradient).items():
         expected, products = _expected(temperature, factor, group), q * dU
         # One coordinate shows no spread: its band is everything.
         spread = products.std(ddof=1) if len(products) > 1 else np.inf
         reach = float(z * spread / np.sqrt(len(products)))
-        found[group] = Temperature(
+        by_group[group] = Temperature(
             float(products.mean()), expected - reach, expected + reach, len(products)
         )
-    return found
+    return by_group
 
 
 def temperature_over_draws(

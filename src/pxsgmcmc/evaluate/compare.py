@@ -75,9 +75,9 @@ def compare(
 
 def _check_comparable(results: Sequence[Results]) -> None:
     facts: dict[str, Callable[[Results], object]] = {
-        "the same data": lambda found: found.subject.data,
-        "the same model": lambda found: found.subject.model,
-        "equally many test rows": lambda found: found.test.rows,
+        "the same data": lambda result: result.subject.data,
+        "the same model": lambda result: result.subject.model,
+        "equally many test rows": lambda result: result.test.rows,
     }
     for what, read in facts.items():
         seen = list(dict.fromkeys(map(read, results)))
@@ -87,8 +87,8 @@ def _check_comparable(results: Sequence[Results]) -> None:
             )
     _check_same_test_rows(results)
     seeds = set()
-    for found in results:
-        subject = found.subject
+    for result in results:
+        subject = result.subject
         if (who := (subject.method, subject.settings, subject.seed)) in seeds:
             raise UserError(
                 f"Two runs are of {subject.method} with the same settings and seed "
@@ -100,7 +100,7 @@ def _check_comparable(results: Sequence[Results]) -> None:
 def _check_same_test_rows(results: Sequence[Results]) -> None:
     """Other rows, in the same number and under the same name, are noticed by their hash."""
     # Results made elsewhere, or by an earlier version, may have none.
-    known = [found.subject for found in results if found.subject.test_sha256]
+    known = [result.subject for result in results if result.subject.test_sha256]
     for other in known[1:]:
         if other.test_sha256 != known[0].test_sha256:
             first, second = (f"{of.method} with seed {of.seed}" for of in (known[0], other))
@@ -114,8 +114,8 @@ def _check_same_test_rows(results: Sequence[Results]) -> None:
 def _sets_that_differ(results: Sequence[Results]) -> list[str]:
     """Names of shifts and out-of-distribution sets whose rows are others in some of the runs."""
     hashes: dict[str, set[str]] = {}
-    for found in results:
-        for name, value in found.subject.sets_sha256.items():
+    for result in results:
+        for name, value in result.subject.sets_sha256.items():
             hashes.setdefault(name, set()).add(value)
     return [name for name, values in hashes.items() if len(values) > 1]
 
@@ -123,9 +123,9 @@ def _sets_that_differ(results: Sequence[Results]) -> list[str]:
 def _grouped(results: Sequence[Results]) -> list[list[Results]]:
     """Repetitions together, by seed; methods in the order in which they came."""
     groups: dict[tuple[str, str], list[Results]] = {}
-    for found in results:
-        groups.setdefault((found.subject.method, found.subject.settings), []).append(found)
-    return [sorted(group, key=lambda found: found.subject.seed) for group in groups.values()]
+    for result in results:
+        groups.setdefault((result.subject.method, result.subject.settings), []).append(result)
+    return [sorted(group, key=lambda result: result.subject.seed) for group in groups.values()]
 
 
 def _methods(groups: list[list[Results]]) -> list[Method]:
@@ -136,7 +136,7 @@ def _methods(groups: list[list[Results]]) -> list[Method]:
             name=f"{name} [{subject.settings}]" if names.count(name) > 1 else name,
             method=subject.method,
             settings=subject.settings,
-            seeds=[found.subject.seed for found in group],
+            seeds=[result.subject.seed for result in group],
             chains=subject.chains,
             draws=subject.draws,
             steps=subject.steps,
@@ -147,32 +147,32 @@ def _methods(groups: list[list[Results]]) -> list[Method]:
     ]
 
 
-def _values(found: Results) -> Iterator[tuple[str, float]]:
+def _values(result: Results) -> Iterator[tuple[str, float]]:
     """(key, value) of every metric of a run."""
-    pooled = found.corruptions.pooled.get("all") if found.corruptions else None
-    sets: list[tuple[str, Split | None]] = [("test", found.test)]
-    sets += [(f"shift {name}", split) for name, split in found.shifts.items()]
+    pooled = result.corruptions.pooled.get("all") if result.corruptions else None
+    sets: list[tuple[str, Split | None]] = [("test", result.test)]
+    sets += [(f"shift {name}", split) for name, split in result.shifts.items()]
     sets += [("corruptions", pooled)]
     for name, split in sets:
         yield from ((f"{name}/{m}", v) for m, v in (split.metrics if split else {}).items())
-    for name, detection in found.out_of_distribution.items():
+    for name, detection in result.out_of_distribution.items():
         yield from ((f"ood {name}/{m}", v) for m, v in detection.metrics.items())
-    for name, split in (("validation", found.validation), ("train", found.train)):
+    for name, split in (("validation", result.validation), ("train", result.train)):
         yield from ((f"{name}/{m}", v) for m, v in (split.metrics if split else {}).items())
 
 
 def _rows(groups: list[list[Results]]) -> Iterator[Row]:
-    tables = [[dict(_values(found)) for found in group] for group in groups]
+    tables = [[dict(_values(by_method)) for by_method in group] for group in groups]
     for key in dict.fromkeys(key for group in tables for table in group for key in table):
         where, _, metric = key.rpartition("/")
         better_low = lower_is_better(metric)
         if where.startswith("ood "):
             better_low = False  # a larger share found is better, whatever the metric
-        found = [
+        by_method = [
             [table[key] for table in group] if all(key in table for table in group) else None
             for group in tables
         ]
-        means = [fmean(values) for values in found if values]
+        means = [fmean(values) for values in by_method if values]
         best = None
         if better_low is not None and len(means) > 1:
             best = min(means) if better_low else max(means)
@@ -180,7 +180,7 @@ def _rows(groups: list[list[Results]]) -> Iterator[Row]:
             key=key,
             title=_title(where, metric),
             lower_is_better=better_low,
-            methods=[_summary(values, best) if values else None for values in found],
+            methods=[_summary(values, best) if values else None for values in by_method],
         )
 
 

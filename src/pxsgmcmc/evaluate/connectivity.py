@@ -7,7 +7,7 @@ import numpy as np
 
 from pxsgmcmc import diagnostics, results
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.evaluate.told import Tell, evenly
+from pxsgmcmc.evaluate.diagnose_progress import Tell, evenly
 from pxsgmcmc.predict import Forward
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.results import Skipped

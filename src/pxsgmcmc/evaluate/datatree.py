@@ -12,7 +12,7 @@ import numpy as np
 from pxsgmcmc import diagnostics
 from pxsgmcmc.errors import UserError, check_count
 from pxsgmcmc.evaluate.diagnose import followed
-from pxsgmcmc.evaluate.told import evenly
+from pxsgmcmc.evaluate.diagnose_progress import evenly
 from pxsgmcmc.predict import Forward
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.run import Run
@@ -113,11 +113,11 @@ def _of_training_rows(
                 simulated.append(simulate(distribution, rng).reshape(y.shape))
     shape = (run.chains, draws)
     one_target = y.ndim == 2 and y.shape[1] == 1
-    found = {
+    groups = {
         "log_likelihood": np.stack(fits).reshape(*shape, -1),
         "observed": y[:, 0] if one_target else y,
     }
     if simulated:
         inner = y.shape[:1] if one_target else y.shape
-        found["posterior_predictive"] = np.stack(simulated).reshape(*shape, *inner)
-    return found
+        groups["posterior_predictive"] = np.stack(simulated).reshape(*shape, *inner)
+    return groups

@@ -12,12 +12,12 @@ import numpy as np
 from pxsgmcmc import diagnostics, results
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.connectivity import lines_between_draws, plane_through_draws
+from pxsgmcmc.evaluate.diagnose_progress import Tell, evenly, teller
 from pxsgmcmc.evaluate.findings import with_findings
 from pxsgmcmc.evaluate.kernels import find_kernels, layer_name, singular_values
 from pxsgmcmc.evaluate.last_state import factor_spectra, last_states, temperatures
 from pxsgmcmc.evaluate.options import DiagnoseOptions
 from pxsgmcmc.evaluate.subject import subject_of
-from pxsgmcmc.evaluate.told import Tell, evenly, teller
 from pxsgmcmc.health import fewest_draws, judge
 from pxsgmcmc.predict import Forward
 from pxsgmcmc.problem import Problem
@@ -50,7 +50,7 @@ def diagnose(
     try:
         forward = Forward(problem.distribution)
         states = last_states(run)
-        found = Diagnostics(
+        diagnosis = Diagnostics(
             subject=subject_of(run),
             distances=_distances(run),
             spectra=_spectra(run, problem, tell),
@@ -72,18 +72,20 @@ def diagnose(
         )
     finally:
         shown.close()
-    found = msgspec.structs.replace(found, verdict=judge(with_findings(evidence_on(run), found)))
-    run.write_artifact(DIAGNOSTICS, results.write(found))
-    return found
+    diagnosis = msgspec.structs.replace(
+        diagnosis, verdict=judge(with_findings(evidence_on(run), diagnosis))
+    )
+    run.write_artifact(DIAGNOSTICS, results.write(diagnosis))
+    return diagnosis
 
 
 def _distances(run: Run) -> results.Distances | Skipped:
     d, d_bar = [], []
     for chain in range(run.chains):
         if len(run.index(chain)) > 1:
-            found = diagnostics.distances(run.draws_of(chain))
-            d.append(found.d.tolist())
-            d_bar.append([_or_none(value) for value in found.d_bar])
+            moved = diagnostics.distances(run.draws_of(chain))
+            d.append(moved.d.tolist())
+            d_bar.append([_or_none(value) for value in moved.d_bar])
     if not d:
         return Skipped(reason="Distances need two draws of one chain.")
     return results.Distances(d=d, d_bar=d_bar)
@@ -101,17 +103,17 @@ def _spectra(run: Run, problem: Problem, tell: Tell) -> results.Spectra | Skippe
             yield {layer: arrays[name or ROOT] for layer, name in parameters.items()}
             tell("singular values", number, len(run))
 
-    found = diagnostics.track_spectra(
+    tracked = diagnostics.track_spectra(
         kernels(), lambda layer, kernel: singular_values(kernel, uses[parameters[layer]])
     )
     return results.Spectra(
         layers={
             layer: results.Extremes(
-                largest=found.largest[:, i].tolist(),
-                smallest=found.smallest[:, i].tolist(),
-                condition=[_or_none(value) for value in found.condition[:, i]],
+                largest=tracked.largest[:, i].tolist(),
+                smallest=tracked.smallest[:, i].tolist(),
+                condition=[_or_none(value) for value in tracked.condition[:, i]],
             )
-            for i, layer in enumerate(found.layers)
+            for i, layer in enumerate(tracked.layers)
         }
     )
 
@@ -160,13 +162,13 @@ def followed(
     x = problem.train.x if problem.test is None else problem.test.x
     x = x[evenly(len(x), probes)]
     draws = run.energies.shape[1]
-    found = []
+    values = []
     for chain in range(run.chains):
         for _, params in zip(range(draws), run.draws_of(chain), strict=False):
-            found.append(problem.likelihood.followed(forward(params, x)[None])[0])
+            values.append(problem.likelihood.followed(forward(params, x)[None])[0])
             if tell is not None:
-                tell("predictions", len(found), draws * run.chains)
-    return np.stack(found).reshape(run.chains, draws, *found[0].shape)
+                tell("predictions", len(values), draws * run.chains)
+    return np.stack(values).reshape(run.chains, draws, *values[0].shape)
 
 
 def _or_none(value: float) -> float | None:

@@ -28,13 +28,13 @@ def differences(methods: list[Method], rows: list[Row], paired: bool | None) -> 
         anything, and then a test that does not pair them errs on the side of doubt.
     """
     several = [place for place, method in enumerate(methods) if len(method.seeds) > 1]
-    found = []
+    tested = []
     for row in rows:
         for i, j in combinations(several, 2):
             a, b = row.methods[i], row.methods[j]
             if a is not None and b is not None:
-                found.append(_test(row, methods[i], a.values, methods[j], b.values, paired))
-    return _corrected(found)
+                tested.append(_test(row, methods[i], a.values, methods[j], b.values, paired))
+    return _corrected(tested)
 
 
 def _test(
@@ -62,12 +62,12 @@ def _test(
     )
 
 
-def _corrected(found: list[Difference]) -> list[Difference]:
+def _corrected(tested: list[Difference]) -> list[Difference]:
     """With p-values corrected for the number of all of them."""
-    permuted = holm([d.permutation for d in found])
-    by_t = iter(holm([d.t for d in found if d.t is not None]))
+    permuted = holm([d.permutation for d in tested])
+    by_t = iter(holm([d.t for d in tested if d.t is not None]))
     corrected = []
-    for difference, permutation in zip(found, permuted, strict=True):
+    for difference, permutation in zip(tested, permuted, strict=True):
         t = None if difference.t is None else next(by_t)
         corrected.append(
             msgspec.structs.replace(

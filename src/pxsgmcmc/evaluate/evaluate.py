@@ -111,12 +111,12 @@ def _on_test(cached: CachedOutputs, problem: Problem) -> tuple[dict[str, Any], n
 def _detections(
     cached: CachedOutputs, problem: Problem, inside: np.ndarray, options: EvaluateOptions
 ) -> dict[str, Detection]:
-    found = {}
+    detections = {}
     for name, rows in problem.out_of_distribution.items():
         with cached.on(f"outside-{name}", rows.x) as outputs:
             outside = problem.likelihood.uncertainty(outputs)
-        found[name] = detect(inside, outside, name, options)
-    return found
+        detections[name] = detect(inside, outside, name, options)
+    return detections
 
 
 def _corruptions(cached: CachedOutputs, problem: Problem, options: EvaluateOptions) -> Corruptions:
@@ -132,7 +132,7 @@ def _corruptions(cached: CachedOutputs, problem: Problem, options: EvaluateOptio
                 stop = start + len(split.y)
                 sums[name, severity] = problem.likelihood.sums(outputs[:, start:stop], split.y)
                 start = stop
-    measured = {condition: found.metrics() for condition, found in sums.items()}
+    measured = {condition: summed.metrics() for condition, summed in sums.items()}
     pooled = {
         str(severity): functools.reduce(
             operator.add, (sums[name, severity] for name in CORRUPTIONS)

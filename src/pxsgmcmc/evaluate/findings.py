@@ -15,29 +15,29 @@ from pxsgmcmc.results import (
 )
 
 
-def with_findings(evidence: Evidence, found: Diagnostics) -> Evidence:
+def with_findings(evidence: Evidence, diagnosis: Diagnostics) -> Evidence:
     """The same evidence with all that was found; what was skipped is not judged."""
-    if isinstance(found.temperatures, Temperatures):
+    if isinstance(diagnosis.temperatures, Temperatures):
         heats = {
             group: Heat(t.value, t.expected, max(t.high - t.expected, 0.0) / t.expected)
-            for group, t in found.temperatures.configurational.items()
+            for group, t in diagnosis.temperatures.configurational.items()
         }
         evidence = dataclasses.replace(evidence, configurational=heats)
-    if isinstance(found.convergence, Convergence):
+    if isinstance(diagnosis.convergence, Convergence):
         evidence = dataclasses.replace(
             evidence,
-            prediction_r_hat=_if_defined(found.convergence.median["r_hat"]),
-            effective_draws=_if_defined(found.convergence.median["ess_bulk"]),
+            prediction_r_hat=_if_defined(diagnosis.convergence.median["r_hat"]),
+            effective_draws=_if_defined(diagnosis.convergence.median["ess_bulk"]),
         )
-    if isinstance(found.distances, Distances):
-        shares = [d for chain in found.distances.d_bar for d in chain if d is not None]
+    if isinstance(diagnosis.distances, Distances):
+        shares = [d for chain in diagnosis.distances.d_bar for d in chain if d is not None]
         evidence = dataclasses.replace(
             evidence,
-            moved=median(d for chain in found.distances.d for d in chain),
+            moved=median(d for chain in diagnosis.distances.d for d in chain),
             d_bar=fmean(shares) if shares else None,
         )
-    if isinstance(found.factors, Spectra):
-        layers = found.factors.layers
+    if isinstance(diagnosis.factors, Spectra):
+        layers = diagnosis.factors.layers
         bad = [n for n, e in layers.items() if any(c is None or c > CONDITION for c in e.condition)]
         evidence = dataclasses.replace(evidence, singular_factors=tuple(bad), factors=len(layers))
     return evidence

@@ -55,10 +55,10 @@ def find_kernels(apply: Callable[[Tree, Any], Any], params: Tree, x: Any) -> dic
     traced = jax.make_jaxpr(apply)(params, x).jaxpr
     names = paths(params)
     origin = dict(zip(traced.invars[: len(names)], names, strict=True))
-    found: dict[str, Use] = {}
+    kernels: dict[str, Use] = {}
     for name, use in _uses(traced, origin):
-        found.setdefault(name, use)
-    return found
+        kernels.setdefault(name, use)
+    return kernels
 
 
 def singular_values(kernel: np.ndarray, use: Use) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from pxsgmcmc import diagnostics, results
 from pxsgmcmc.chain.groups import by_group
 from pxsgmcmc.diagnostics import Temperature
-from pxsgmcmc.evaluate.told import Tell
+from pxsgmcmc.evaluate.diagnose_progress import Tell
 from pxsgmcmc.expansion.factors import as_matrix
 from pxsgmcmc.expansion.position import Expanded
 from pxsgmcmc.problem import Problem
@@ -39,17 +39,17 @@ def factor_spectra(run: Run, states: Sequence[Any]) -> results.Spectra | Skipped
     if not states:
         return _NO_STATE
     matrices = [dict(_factors(state.position)) for state in states]
-    found = diagnostics.track_spectra(
+    tracked = diagnostics.track_spectra(
         matrices, lambda _, matrix: diagnostics.matrix_singular_values(matrix)
     )
     return results.Spectra(
         layers={
             name: results.Extremes(
-                largest=found.largest[:, i].tolist(),
-                smallest=found.smallest[:, i].tolist(),
-                condition=[c if np.isfinite(c) else None for c in found.condition[:, i].tolist()],
+                largest=tracked.largest[:, i].tolist(),
+                smallest=tracked.smallest[:, i].tolist(),
+                condition=[c if np.isfinite(c) else None for c in tracked.condition[:, i].tolist()],
             )
-            for i, name in enumerate(found.layers)
+            for i, name in enumerate(tracked.layers)
         }
     )
 
@@ -88,12 +88,12 @@ def temperatures(
         noise = facts.get("noise", {})
         kept = {group for group, scale in noise.items() if scale}
         positions = [state.position for state in states]
-        found = diagnostics.configurational_temperature(
+        measured = diagnostics.configurational_temperature(
             _pooled(positions, kept),
             _pooled(full_gradients(potential, problem, positions, tell), kept),
             temperature=T,
         )
-        configurational = {name: _written(t, T) for name, t in found.items()}
+        configurational = {name: _written(t, T) for name, t in measured.items()}
     return results.Temperatures(kinetic=kinetic, configurational=configurational)
 
 
@@ -141,7 +141,7 @@ def chunk_size(rows: int, most: int = CHUNK) -> int:
     return next((n for n in range(most, most // 4, -1) if rows % n == 0), most)
 
 
-def _written(found: Temperature, expected: float) -> results.GroupTemperature:
+def _written(measured: Temperature, expected: float) -> results.GroupTemperature:
     return results.GroupTemperature(
-        value=found.estimate, expected=expected, low=found.low, high=found.high
+        value=measured.estimate, expected=expected, low=measured.low, high=measured.high
     )

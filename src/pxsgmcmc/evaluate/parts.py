@@ -57,8 +57,8 @@ def curve_by_draws(likelihood: Likelihood, outputs: np.ndarray, y: np.ndarray) -
     names = _FOLLOWED[likelihood.task]
     if likelihood.task == "classification":
         names = (*names, "ece", "brier")
-    found = likelihood.measure_windows(outputs, y, names, firsts(counts))
-    return Curve(at=counts.tolist(), values={n: v.tolist() for n, v in found.items()})
+    curves = likelihood.measure_windows(outputs, y, names, firsts(counts))
+    return Curve(at=counts.tolist(), values={n: v.tolist() for n, v in curves.items()})
 
 
 def curve_by_burn_in(likelihood: Likelihood, outputs: np.ndarray, y: np.ndarray) -> Curve | None:
@@ -93,8 +93,8 @@ def figures(problem: Problem, outputs: np.ndarray) -> dict[str, Any]:
             "gallery": gallery_of(x, y, outputs, problem.names),
         }
     if problem.likelihood.task == "regression":
-        found = regression_figures(_mixture(problem, outputs), y, _target_names(problem))
-        return {"regression": msgspec.convert(found, Regression)}
+        regression = regression_figures(_mixture(problem, outputs), y, _target_names(problem))
+        return {"regression": msgspec.convert(regression, Regression)}
     return {}
 
 
@@ -109,12 +109,14 @@ def band_grid(problem: Problem) -> np.ndarray | None:
 
 
 def with_bands(
-    found: Regression, problem: Problem, grid: np.ndarray, outputs: np.ndarray
+    regression: Regression, problem: Problem, grid: np.ndarray, outputs: np.ndarray
 ) -> Regression:
     """The same figures with bands over the one input."""
     x, y = problem.train
     bands = band_figures(_mixture(problem, outputs), grid[:, 0], x[:, 0], y, _target_names(problem))
-    return msgspec.structs.replace(found, bands=[msgspec.convert(band, Band) for band in bands])
+    return msgspec.structs.replace(
+        regression, bands=[msgspec.convert(band, Band) for band in bands]
+    )
 
 
 def _mixture(problem: Problem, outputs: np.ndarray) -> Any:
@@ -158,16 +160,16 @@ def gallery_of(
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):
         return None
     p = np.exp(log_mean_probabilities(logits))
-    found = uncertainty(logits)
-    order = np.argsort(found.total, kind="stable")
+    spread = uncertainty(logits)
+    order = np.argsort(spread.total, kind="stable")
 
     def picture(row: int) -> Picture:
         return Picture(
             row=row,
             label=int(labels[row]),
             probabilities=p[row].tolist(),
-            entropy=float(found.total[row]),
-            epistemic=float(found.epistemic[row]),
+            entropy=float(spread.total[row]),
+            epistemic=float(spread.epistemic[row]),
             pixels=np.ascontiguousarray(images[row]).tobytes(),
         )
 

@@ -52,10 +52,10 @@ class Plots:
     def _axes(self, name: str) -> Any:
         for diagnosed in (False, True):  # which is long work, and needed for some figures only
             drawings = self._drawn(diagnosed=diagnosed)
-            found = drawings.get(name.replace("_", "-"))
-            if found is not None:
+            drawing = drawings.get(name.replace("_", "-"))
+            if drawing is not None:
                 from pxsgmcmc.report.plots import as_axes
 
-                return as_axes(found)
+                return as_axes(drawing)
         known = [known.replace("-", "_") for known in drawings]
         raise UserError(f"There is no figure {name!r} of this run; {did_you_mean(name, known)}")

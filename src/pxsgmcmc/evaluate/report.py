@@ -45,13 +45,13 @@ def reported_on(run: Run, diagnosed: bool, progress: Show = False) -> Any:
     """What a report is made of: evaluated first, and diagnosed if asked for, where it was not."""
     from pxsgmcmc.report import Reported
 
-    found, diagnostics = results_of(run), _kept(run, DIAGNOSTICS, Diagnostics)
-    if found is None:
-        found = run.evaluate(progress=progress)
+    evaluation, diagnostics = results_of(run), _kept(run, DIAGNOSTICS, Diagnostics)
+    if evaluation is None:
+        evaluation = run.evaluate(progress=progress)
     if diagnostics is None and diagnosed:
         diagnostics = run.diagnose(progress=progress)
     return Reported(
-        results=found,
+        results=evaluation,
         diagnostics=diagnostics,
         logs=[list(record.read_log()) for record in run.records],
         manifest=run.records[0].manifest,
@@ -70,8 +70,8 @@ def _kept(run: Run, name: str, kind: Any) -> Any:
     if data is None:
         return None
     try:
-        found = msgspec.json.decode(data, type=kind)
+        part = msgspec.json.decode(data, type=kind)
     except msgspec.MsgspecError:  # written by another version
         return None
-    same = found.subject.draws == len(run) and found.subject.skipped == run.skipped
-    return found if same else None
+    same = part.subject.draws == len(run) and part.subject.skipped == run.skipped
+    return part if same else None

@@ -35,7 +35,7 @@ def validate(run: Run, *, progress: Show | Progress = False) -> Validation:
     finally:
         shown.close()
     evidence = evidence_on(run)
-    found = Validation(
+    validation = Validation(
         subject=subject_of(run),
         rows=len(x),
         metrics=metrics,
@@ -43,8 +43,8 @@ def validate(run: Run, *, progress: Show | Progress = False) -> Validation:
         too_hot=_too_hot(evidence),
         unsettled=_unsettled(evidence),
     )
-    run.write_artifact(VALIDATION, write(found))
-    return found
+    run.write_artifact(VALIDATION, write(validation))
+    return validation
 
 
 def _too_hot(evidence: Evidence) -> float | None:

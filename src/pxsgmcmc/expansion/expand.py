@@ -58,17 +58,17 @@ def plan(
     check_count("out", out)
     check_count("into", into)
     check_number("inner", inner, at_least=1.0)
-    found = find_layers(params, rules)
-    names = [layer.name for layer in found]
+    chosen = find_layers(params, rules)
+    names = [layer.name for layer in chosen]
     # What a rule leaves alone still stands between its neighbours and the outside.
-    known = list({layer.name: layer for layer in [*find_layers(params), *found]}.values())
+    known = list({layer.name: layer for layer in [*find_layers(params), *chosen]}.values())
     inputs = _named(names, input_layer, "input_layer", _input_layers(known))
     logits = _named(names, logits_layer, "logits_layer", _logits_layers(known))
     overrides = dict(layers or {})
     _check_overrides(overrides, names)
 
     rows = []
-    for layer in found:
+    for layer in chosen:
         settings = {"out": out, "into": into, "rank": rank}
         for pattern, changes in overrides.items():
             if fnmatchcase(layer.name, pattern):
@@ -88,7 +88,7 @@ def plan(
                 note,
             )
         )
-    planned = {leaf.place for layer in found for leaf in layer.leaves}
+    planned = {leaf.place for layer in chosen for leaf in layer.leaves}
     untouched = tuple(name for i, name in enumerate(paths(params)) if i not in planned)
     return Plan(tuple(rows), untouched, jax.tree.structure(params), size(params))
 

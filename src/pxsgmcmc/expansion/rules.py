@@ -87,7 +87,7 @@ def find_layers(params: Tree, rules: Sequence[Rule] = ()) -> list[Layer]:
             parent, _, leaf = name.rpartition("/")
             siblings.setdefault(parent, {})[leaf] = (index, shape)
 
-    found: dict[str, Layer] = {}
+    layers: dict[str, Layer] = {}
     for parent, leaves in siblings.items():
         shaped = {leaf: shape for leaf, (_, shape) in leaves.items()}
         if parent in equinox:
@@ -99,16 +99,16 @@ def find_layers(params: Tree, rules: Sequence[Rule] = ()) -> list[Layer]:
             for leaf, (out, into) in axes.items()
         )
         if members and _widths_agree(members):
-            found[parent or "(root)"] = Layer(parent or "(root)", kind, members)
-    _join_ruled(found, ruled)
-    return sorted(found.values(), key=lambda layer: layer.leaves[0].place)
+            layers[parent or "(root)"] = Layer(parent or "(root)", kind, members)
+    _join_ruled(layers, ruled)
+    return sorted(layers.values(), key=lambda layer: layer.leaves[0].place)
 
 
 def _apply_rules(
     names: list[str], shapes: list[tuple[int, ...]], rules: Sequence[Rule]
 ) -> dict[str, tuple[str, LeafAxes]]:
     """Name of a leaf -> (its layer, its axes), where a rule speaks of it; the first rule wins."""
-    found: dict[str, tuple[str, LeafAxes]] = {}
+    ruled: dict[str, tuple[str, LeafAxes]] = {}
     for rule in rules:
         matched = [i for i, name in enumerate(names) if fnmatchcase(name, rule.pattern)]
         if not matched:
@@ -117,24 +117,24 @@ def _apply_rules(
                 f"the parameters are {', '.join(names[:6])}{', ...' if len(names) > 6 else ''}."
             )
         for i in matched:
-            if names[i] not in found:
+            if names[i] not in ruled:
                 layer = rule.layer or names[i].rpartition("/")[0] or names[i]
-                found[names[i]] = layer, _checked_axes(rule, i, names[i], shapes[i])
-    return found
+                ruled[names[i]] = layer, _checked_axes(rule, i, names[i], shapes[i])
+    return ruled
 
 
 def _checked_axes(rule: Rule, index: int, name: str, shape: tuple[int, ...]) -> LeafAxes:
     def axes(side: str) -> Axes:
-        asked = getattr(rule, side)
-        if not isinstance(asked, tuple | list):
-            asked = () if asked is None else (asked,)
-        for axis in asked:
+        chosen = getattr(rule, side)
+        if not isinstance(chosen, tuple | list):
+            chosen = () if chosen is None else (chosen,)
+        for axis in chosen:
             if not isinstance(axis, int) or not -len(shape) <= axis < len(shape):
                 raise UserError(
                     f"`rules` gives {side}={getattr(rule, side)!r} to {name!r}, "
                     f"which has shape {shape}; name axes it has."
                 )
-        return tuple(axis % len(shape) for axis in asked)
+        return tuple(axis % len(shape) for axis in chosen)
 
     out, into = axes("out"), axes("into")
     if len(set(out + into)) < len(out + into):
@@ -142,12 +142,12 @@ def _checked_axes(rule: Rule, index: int, name: str, shape: tuple[int, ...]) -> 
     return LeafAxes(index, name, shape, out, into)
 
 
-def _join_ruled(found: dict[str, Layer], ruled: dict[str, tuple[str, LeafAxes]]) -> None:
+def _join_ruled(joined: dict[str, Layer], ruled: dict[str, tuple[str, LeafAxes]]) -> None:
     """Add the leaves that rules speak of to their layers, or as new ones."""
     for name, leaf in ruled.values():
         if not (leaf.out or leaf.into):
             continue
-        layer = found.get(name, Layer(name, "rule", ()))
+        layer = joined.get(name, Layer(name, "rule", ()))
         layer = layer._replace(leaves=(*layer.leaves, leaf))
         if not _widths_agree(layer.leaves):
             shapes = ", ".join(f"{leaf.name} {leaf.shape}" for leaf in layer.leaves)
@@ -155,7 +155,7 @@ def _join_ruled(found: dict[str, Layer], ruled: dict[str, tuple[str, LeafAxes]])
                 f"`rules` puts leaves of different widths into the layer {name!r}: {shapes}; "
                 "give them different `layer` names."
             )
-        found[name] = layer
+        joined[name] = layer
 
 
 def _widths_agree(leaves: Sequence[LeafAxes]) -> bool:

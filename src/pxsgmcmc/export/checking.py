@@ -17,12 +17,12 @@ def rows_to_check(problem: Problem) -> np.ndarray:
 
 
 def checked_difference(
-    found: dict[str, np.ndarray], expected: Any, levels: tuple[float, ...]
+    predicted: dict[str, np.ndarray], expected: Any, levels: tuple[float, ...]
 ) -> float:
     """The largest difference between what a file and the library say, if it is rounding.
 
     Args:
-      found: by name, what the file says.
+      predicted: by name, what the file says.
       expected: what `predict` says.
       levels: of the quantiles.
 
@@ -30,7 +30,7 @@ def checked_difference(
       In probabilities and nats; for numbers in predicted standard deviations, or their squares.
     """
     worst = 0.0
-    for name, values in found.items():
+    for name, values in predicted.items():
         exact, unit = _exact(name, expected, levels)
         with np.errstate(invalid="ignore"):  # moments that do not exist
             apart = np.abs(values - exact) / unit

@@ -15,7 +15,7 @@ from pxsgmcmc.export.onnx import write_onnx
 from pxsgmcmc.export.options import Exported, ExportOptions
 from pxsgmcmc.export.program import Layout, average_program, draw_program, layout_of, row_numbers
 from pxsgmcmc.export.reader import FrozenPredictor
-from pxsgmcmc.export.selection import ChosenDraw, choose, loss_of, told
+from pxsgmcmc.export.selection import ChosenDraw, choose, loss_of, telling
 from pxsgmcmc.predict import predict
 from pxsgmcmc.progress import Show
 from pxsgmcmc.run import Run
@@ -54,7 +54,7 @@ def write_predictor(
     """The same, into a file that is open for writing."""
     need_flatbuffers()
     options, problem = options.checked(), run.need_problem("export")
-    with told(progress) as tell:
+    with telling(progress) as tell:
         chosen = choose(run, problem, options, tell)
         first = chosen[0].load()
         layout = layout_of(first, half=options.precision == "half")

@@ -14,7 +14,7 @@ from pxsgmcmc.export.checking import checked_difference, rows_to_check
 from pxsgmcmc.export.manifest import manifest_of
 from pxsgmcmc.export.options import Exported, ExportOptions
 from pxsgmcmc.export.program import layout_of
-from pxsgmcmc.export.selection import choose, loss_of, told
+from pxsgmcmc.export.selection import choose, loss_of, telling
 from pxsgmcmc.predict import predict
 from pxsgmcmc.progress import Show
 from pxsgmcmc.run import Run
@@ -39,7 +39,7 @@ def write_onnx(
     options, problem = options.checked()._replace(levels=()), run.need_problem("export")
     if options.precision == "half":
         raise UserError("`precision` = 'half' is for .px files; an ONNX file needs 'single'.")
-    with told(progress) as tell:
+    with telling(progress) as tell:
         chosen = choose(run, problem, options, tell)
         draws = [draw.load() for draw in chosen]
 
@@ -68,8 +68,8 @@ def write_onnx(
     field.key, field.value = "pxsgmcmc", json.dumps(manifest)
     data = model.SerializeToString()
     session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])
-    found = dict(zip(names, session.run(names, {"inputs": np.asarray(x)}), strict=True))
-    difference = checked_difference(found, predict(problem, draws, x), ())
+    predicted = dict(zip(names, session.run(names, {"inputs": np.asarray(x)}), strict=True))
+    difference = checked_difference(predicted, predict(problem, draws, x), ())
     file.write(data)
     file.flush()
     size = os.stat(file.name).st_size

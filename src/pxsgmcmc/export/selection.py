@@ -23,7 +23,7 @@ _BATCH = 500  # rows at a time
 
 
 @contextmanager
-def told(progress: Show) -> Iterator[Callable[[float, str], None]]:
+def telling(progress: Show) -> Iterator[Callable[[float, str], None]]:
     """Who is told how far an export is."""
     shown = progress_for("export", progress)
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from pxsgmcmc.config import Config, parse_config, write_config
-from pxsgmcmc.config.measured import measure_config, taken_over
+from pxsgmcmc.config.automatic import measure_config, taken_over
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.jobs.job import Job
 from pxsgmcmc.store import open_run

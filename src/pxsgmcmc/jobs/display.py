@@ -22,7 +22,7 @@ _DOING: dict[Stage, str] = {
 OnEnd = Callable[[Job, Ended], str | None]
 
 
-class Row:
+class JobRow:
     """One job as it is shown.
 
     Attributes:
@@ -80,7 +80,7 @@ class Display:
     """
 
     def __init__(self, title: str, jobs: Sequence[Job], on_end: OnEnd, seconds: float = 10.0):
-        self.rows = {job: Row(job) for job in jobs}
+        self.rows = {job: JobRow(job) for job in jobs}
         self._on_end, self._began, self._at_first = on_end, time.monotonic(), self.share
         self._shown: _Shown = (
             _Table(title, list(self.rows.values()))
@@ -134,7 +134,7 @@ class Display:
 
 
 class _Shown(Protocol):
-    def show(self, rows: list[Row], share: float, left: float | None) -> None: ...
+    def show(self, rows: list[JobRow], share: float, left: float | None) -> None: ...
     def say(self, sentence: str) -> None: ...
     def close(self) -> None: ...
 
@@ -145,7 +145,7 @@ class _Lines:
     def __init__(self, title: str, seconds: float):
         self._title, self._seconds, self._last, self._over = title, seconds, float("-inf"), False
 
-    def show(self, rows: list[Row], share: float, left: float | None) -> None:
+    def show(self, rows: list[JobRow], share: float, left: float | None) -> None:
         now, over = time.monotonic(), share >= 1.0
         if not self._over and (over or now - self._last >= self._seconds):
             self._last, self._over = now, over
@@ -166,7 +166,7 @@ def _pace(share: float, left: float | None) -> str:
 class _Table:
     """The rows, and one for all of them together."""
 
-    def __init__(self, title: str, rows: Sequence[Row]):
+    def __init__(self, title: str, rows: Sequence[JobRow]):
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
         from rich.table import Column
@@ -184,7 +184,7 @@ class _Table:
         self._tasks = [self._bars.add_task(label, total=1.0, what="") for label in labels]
         self._bars.start()
 
-    def show(self, rows: list[Row], share: float, left: float | None) -> None:
+    def show(self, rows: list[JobRow], share: float, left: float | None) -> None:
         shown = [(row.done / row.work, row.text) for row in rows]
         few = len(rows) <= MOST_ROWS  # of more, those that run, and all of them together
         seen = [*(few or row.busy for row in rows), True]

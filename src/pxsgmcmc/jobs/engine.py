@@ -32,8 +32,8 @@ class Ended(NamedTuple):
     @property
     def sentence(self) -> str:
         """What the job said for people when it failed; empty if it said nothing."""
-        said = [line for line in self.errors.splitlines() if line.startswith("pxsgmcmc: ")]
-        return said[-1].removeprefix("pxsgmcmc: ") if said else ""
+        sentences = [line for line in self.errors.splitlines() if line.startswith("pxsgmcmc: ")]
+        return sentences[-1].removeprefix("pxsgmcmc: ") if sentences else ""
 
     @property
     def how(self) -> str:

@@ -33,7 +33,7 @@ COMMAND = (
 )
 
 
-class Told(msgspec.Struct, frozen=True):
+class JobMessage(msgspec.Struct, frozen=True):
     """A line of a job's standard output: how far a stage is, or a sentence."""
 
     stage: Stage
@@ -180,13 +180,13 @@ class _Process:
     def _pass_on(self, watch: Watch) -> None:
         while not self._heard.empty():
             try:
-                told = msgspec.json.decode(self._heard.get(), type=Told)
+                message = msgspec.json.decode(self._heard.get(), type=JobMessage)
             except msgspec.MsgspecError:  # a library's own words
                 continue
-            if told.sentence:
-                watch.say(self.job, told.text)
+            if message.sentence:
+                watch.say(self.job, message.text)
             else:
-                watch.tell(self.job, told.stage, told.share, told.text)
+                watch.tell(self.job, message.stage, message.share, message.text)
 
     def ask_to_stop(self) -> None:
         """Let it save and end."""

@@ -51,7 +51,7 @@ class Queue(Protocol):
         ...
 
 
-class Pace(NamedTuple):
+class QueuePace(NamedTuple):
     """How often to look, in seconds, and how many jobs to hand in.
 
     Attributes:

@@ -29,7 +29,7 @@ def with_queues(root: Path, known: list[Standing]) -> list[Standing]:
     above = [folder / SHEETS for folder in top.parents[:2]]  # of a chain of several, two levels
     for place in sorted({*top.rglob(SHEETS), *above}):
         for sheet in sheets_in(place):  # of two that have a job, the later one is right
-            seen = _asked(sheet)
+            seen = _queue_states(sheet)
             for number, name in _jobs_under(sheet, str(top)):
                 shown = root / os.path.relpath(name, top)
                 before = standing.get(name, Standing(shown, "waiting"))
@@ -38,18 +38,18 @@ def with_queues(root: Path, known: list[Standing]) -> list[Standing]:
 
 
 def _jobs_under(sheet: Sheet, root: str) -> list[tuple[int, str]]:
-    found = []
+    jobs = []
     for number in range(sheet.facts.count):
         try:
             folder = sheet.job(number).folder
         except (OSError, msgspec.MsgspecError):  # its sheet is being removed
             continue
         if os.path.commonpath([folder, root]) == root:
-            found.append((number, folder))
-    return found
+            jobs.append((number, folder))
+    return jobs
 
 
-def _asked(sheet: Sheet) -> dict[str, Seen] | None:
+def _queue_states(sheet: Sheet) -> dict[str, Seen] | None:
     """What Slurm says; None if it cannot be asked."""
     if sheet.facts.engine != "slurm" or shutil.which("squeue") is None:
         return None

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pxsgmcmc.errors import Locked, UserError
 from pxsgmcmc.jobs.engine import MOST_DEATHS, Ended, Watch
 from pxsgmcmc.jobs.job import Job
-from pxsgmcmc.jobs.queue import BLOCK, Pace, Queue, Seen
+from pxsgmcmc.jobs.queue import BLOCK, Queue, QueuePace, Seen
 from pxsgmcmc.jobs.queued_job import QueuedJob
 from pxsgmcmc.jobs.sheet import Sheet, new_sheet, place_of, placed, progress_mark, sheets_in
 from pxsgmcmc.store import lock
@@ -25,7 +25,7 @@ LOCKED = 5
 
 
 def run_queued(
-    queue: Queue, jobs: Sequence[Job], watch: Watch, pace: Pace, python: str
+    queue: Queue, jobs: Sequence[Job], watch: Watch, pace: QueuePace, python: str
 ) -> int | None:
     """Run all jobs to their end by way of a queue; see `Engine.run`.
 
@@ -64,7 +64,7 @@ def is_answer(code: int) -> bool:
 class _Keeper:
     """All jobs of one call."""
 
-    def __init__(self, queue: Queue, watch: Watch, pace: Pace, stack: ExitStack):
+    def __init__(self, queue: Queue, watch: Watch, pace: QueuePace, stack: ExitStack):
         self.open: list[QueuedJob] = []
         self._queue, self._watch, self._pace, self._stack = queue, watch, pace, stack
         self._all: list[QueuedJob] = []
@@ -161,8 +161,8 @@ class _Keeper:
             known = seen.get(entry.name)
             if known is None:
                 self._let_go(entry)
-            elif "held" in known.why.lower() and known.why != entry.held:
-                entry.held = known.why
+            elif "held" in known.why.lower() and known.why != entry.held_because:
+                entry.held_because = known.why
                 self._watch.say(entry.job, f"is held in the queue ({known.why}); somebody must act")
             elif entry.running and not known.running:
                 entry.running = False
@@ -193,8 +193,8 @@ class _Keeper:
             return
         name, entry.name = entry.name, ""
         if end is not None and end.code == LOCKED:
-            said = Ended(5, entry.sheet.errors(entry.number, entry.errors_from)).sentence
-            self._watch.say(entry.job, f"waits: {said or 'its run is locked'}")
+            sentence = Ended(5, entry.sheet.errors(entry.number, entry.errors_from)).sentence
+            self._watch.say(entry.job, f"waits: {sentence or 'its run is locked'}")
             entry.not_before = now + self._pace.locked
             return
         mark = progress_mark(entry.job)

@@ -7,7 +7,7 @@ import msgspec
 
 from pxsgmcmc.jobs.engine import Watch
 from pxsgmcmc.jobs.job import Job
-from pxsgmcmc.jobs.local import Told
+from pxsgmcmc.jobs.local import JobMessage
 from pxsgmcmc.jobs.sheet import Sheet
 
 
@@ -25,7 +25,7 @@ class QueuedJob:
     running: bool = False
     read: int = 0  # bytes of its output that were passed on
     errors_from: int = 0
-    held: str = ""
+    held_because: str = ""
     deaths: int = 0
     mark: tuple[int, ...] = ()
 
@@ -43,10 +43,10 @@ class QueuedJob:
         self.read += len(whole)
         for line in whole.splitlines():
             try:
-                told = msgspec.json.decode(line, type=Told)
+                message = msgspec.json.decode(line, type=JobMessage)
             except msgspec.MsgspecError:  # a library's own words
                 continue
-            if told.sentence:
-                watch.say(self.job, told.text)
+            if message.sentence:
+                watch.say(self.job, message.text)
             else:
-                watch.tell(self.job, told.stage, told.share, told.text)
+                watch.tell(self.job, message.stage, message.share, message.text)

@@ -21,11 +21,11 @@ from pxsgmcmc.errors import UserError, check_count, did_you_mean
 from pxsgmcmc.jobs.engine import Watch
 from pxsgmcmc.jobs.job import Job
 from pxsgmcmc.jobs.local import COMMAND, environment
-from pxsgmcmc.jobs.queue import Pace, Seen
+from pxsgmcmc.jobs.queue import QueuePace, Seen
 from pxsgmcmc.jobs.queued import run_queued
 from pxsgmcmc.jobs.sheet import Sheet, read_sheet
 
-PACE = Pace(queue=0.5, settle=5.0)
+PACE = QueuePace(queue=0.5, settle=5.0)
 WAITS = (30, 120, 300)  # seconds for Ray to start, one attempt after the other
 # What jobs have as this process has it, and not as the node: flags of XLA decide the last bits.
 _PASSED_ON = ("PXSGMCMC_", "JAX_", "XLA_", "PJRT_")
@@ -50,7 +50,7 @@ class Ray:
     cpus: float = 1.0
     gpus: float = 0.0
     command: tuple[str, ...] = COMMAND
-    pace: Pace = PACE
+    pace: QueuePace = PACE
 
     def __post_init__(self) -> None:
         """See that Ray is there."""
@@ -213,14 +213,14 @@ def attend(folder: str, number: int, words: list[str], variables: dict[str, str]
             cwd=sheet.facts.cwd,
             start_new_session=True,
         )
-    told = False
+    terminated = False
     try:
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return child.wait(timeout=0.5)
-            if not told and sheet.stopping:
+            if not terminated and sheet.stopping:
                 child.terminate()
-                told = True
+                terminated = True
     finally:
         child.kill()
 

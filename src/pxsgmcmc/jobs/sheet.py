@@ -184,11 +184,11 @@ def read_sheet(folder: Path) -> Sheet:
 
 def sheets_in(place: Path) -> list[Sheet]:
     """The sheets in a folder of sheets, oldest first; what cannot be read is passed over."""
-    found = []
+    sheets = []
     for path in sorted(place.glob(f"*/{_FACTS}")):
         with suppress(UserError):
-            found.append(read_sheet(path.parent))
-    return found
+            sheets.append(read_sheet(path.parent))
+    return sheets
 
 
 def progress_mark(job: Job) -> tuple[int, ...]:

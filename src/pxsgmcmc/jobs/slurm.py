@@ -18,11 +18,11 @@ from pxsgmcmc.errors import UserError, check_count
 from pxsgmcmc.jobs.engine import Watch
 from pxsgmcmc.jobs.job import Job
 from pxsgmcmc.jobs.local import COMMAND, environment
-from pxsgmcmc.jobs.queue import BLOCK, Pace, Seen
+from pxsgmcmc.jobs.queue import BLOCK, QueuePace, Seen
 from pxsgmcmc.jobs.queued import run_queued
 from pxsgmcmc.jobs.sheet import Sheet
 
-PACE = Pace(queue=10.0, settle=30.0)
+PACE = QueuePace(queue=10.0, settle=30.0)
 TIMEOUT = 120.0  # seconds for a command of Slurm
 SCRIPT = """#!/bin/sh
 # Task of an array of jobs of pxsgmcmc; arguments: folder of the sheet, number of the first job.
@@ -53,7 +53,7 @@ class Slurm:
     at_once: int
     options: tuple[str, ...] = ()
     command: tuple[str, ...] = COMMAND
-    pace: Pace = PACE
+    pace: QueuePace = PACE
 
     def __post_init__(self) -> None:
         """See that there is a cluster."""
@@ -102,8 +102,8 @@ class _Queue:
         )
         answer = done.stdout.strip().partition(";")[0]  # the rest names the cluster, if one of many
         if done.returncode or not answer.isdecimal():
-            said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
-            raise UserError(f"Slurm did not take the jobs; `sbatch` said: {said}")
+            refusal = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
+            raise UserError(f"Slurm did not take the jobs; `sbatch` said: {refusal}")
         return {number: f"{answer}_{number - first}" for number in numbers}
 
     def look(self) -> dict[str, Seen] | None:

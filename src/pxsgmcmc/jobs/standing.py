@@ -49,13 +49,13 @@ def standings(root: str | Path) -> list[Standing]:
     Nothing is written and no lock is taken, so it may be asked while chains run. Which process
     works on a chain is what its lock says: of one on another host, nothing else can be known.
     """
-    found = []
+    listed = []
     for place in run_folders(Path(root)):
         try:
-            found += [standing(chain) for chain in _chains(place)]
+            listed += [standing(chain) for chain in _chains(place)]
         except (CorruptRun, UserError) as error:
-            found.append(Standing(place, "failed", why=str(error)))
-    return found
+            listed.append(Standing(place, "failed", why=str(error)))
+    return listed
 
 
 def _chains(place: Path) -> list[Path]:
@@ -79,7 +79,7 @@ def standing(folder: Path) -> Standing:
 
 
 def _of_run(folder: Path, run: Run, holder: Holder | None, host: str) -> Standing:
-    known = Standing(folder, "stopped", host, len(run.draws), _asked(run.manifest))
+    known = Standing(folder, "stopped", host, len(run.draws), _draws_in_all(run.manifest))
     lines = deque(run.read_log(), maxlen=1)
     last = msgspec.convert(lines[0], LogLine) if lines else None
     if last is not None and last.steps_per_second > 0:
@@ -99,9 +99,9 @@ def _of_run(folder: Path, run: Run, holder: Holder | None, host: str) -> Standin
     return known._replace(why="resume goes on")
 
 
-def _asked(manifest: dict[str, Any]) -> int | None:
-    asked = manifest["progress"].get("draws")
-    return manifest["origin"].get("collection", {}).get("draws") if asked is None else asked
+def _draws_in_all(manifest: dict[str, Any]) -> int | None:
+    total = manifest["progress"].get("draws")
+    return manifest["origin"].get("collection", {}).get("draws") if total is None else total
 
 
 def _silence(folder: Path, holder: Holder) -> str:

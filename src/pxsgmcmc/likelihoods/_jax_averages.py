@@ -100,8 +100,8 @@ def _by_row(one_level: Callable[[Any], Array], *table: np.ndarray) -> dict[str, 
     """All levels one after the other, (rows, levels, targets); nothing if there are none."""
     if not len(table[0]):
         return {}
-    found = jax.lax.map(one_level, tuple(jnp.asarray(column, jnp.float32) for column in table))
-    return {"quantiles": jnp.swapaxes(found, 0, 1)}
+    by_level = jax.lax.map(one_level, tuple(jnp.asarray(column, jnp.float32) for column in table))
+    return {"quantiles": jnp.swapaxes(by_level, 0, 1)}
 
 
 def _halve(below: Callable[[Array], Array], low: Array, high: Array) -> Array:

@@ -104,13 +104,13 @@ class Custom:
 
     def log_prob(self, distribution: Array, y: Array) -> Array:
         """What the function says, (batch,)."""
-        found = widen(jnp.asarray(self.function(distribution, y)))
-        if found.shape != (distribution.shape[0],):
+        log_probs = widen(jnp.asarray(self.function(distribution, y)))
+        if log_probs.shape != (distribution.shape[0],):
             raise UserError(
-                f"`log_prob` must give one number per datum, got shape {found.shape} for "
+                f"`log_prob` must give one number per datum, got shape {log_probs.shape} for "
                 f"{distribution.shape[0]} data."
             )
-        return found
+        return log_probs
 
     def collector(self, rows: int) -> MixtureCollector:
         """Keeps every draw's outputs."""

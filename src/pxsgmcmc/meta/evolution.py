@@ -6,8 +6,10 @@ Of P pairs, each with a task, a start and batches of its own that both sides sha
 
 with e_p ~ N(0, I) is unbiased for the gradient of the mean loss smoothed by sigma. A pair of which
 a side is not finite is left out and counted. Adam, after clipping by norm, keeps its moments from
-one outer step to the next; the published code starts it anew at each, where it moves every weight
-by the learning rate in the direction of its sign.
+one outer step to the next, and its learning rate falls to zero over the planned outer steps by a
+cosine, since so few pairs tell little of the gradient and a constant rate would end wherever their
+noise has taken the weights. The published code has a constant rate and starts Adam anew at each
+outer step, where it moves every weight by that rate in the direction of its sign.
 """
 
 import functools
@@ -22,6 +24,7 @@ from pxsgmcmc.meta.settings import MetaSettings
 from pxsgmcmc.meta.tasks import Family, FamilyData
 from pxsgmcmc.meta.unroll import meta_loss
 from pxsgmcmc.samplers.l2e import SHAPES
+from pxsgmcmc.schedules import cyclical
 from pxsgmcmc.tree import normal_like, sum_of_squares, where
 from pxsgmcmc.types import Array, Key, Tree
 
@@ -35,7 +38,7 @@ class MetaState(NamedTuple):
     skipped: Array  # () int32, pairs left out so far
 
 
-class Measured(NamedTuple):
+class OuterMeasurement(NamedTuple):
     """What an outer step found."""
 
     plus: Array  # (pairs,) losses of the one side
@@ -57,9 +60,8 @@ def initial_weights(key: Key) -> Tree:
 
 
 def optimiser(settings: MetaSettings) -> optax.GradientTransformation:
-    """Adam behind a bound on the norm of the gradient."""
-    clip = optax.clip_by_global_norm(settings.clip)
-    return optax.chain(clip, optax.adam(settings.learning_rate))
+    """Adam behind a bound on the norm of the gradient, of learning rate 1."""
+    return optax.chain(optax.clip_by_global_norm(settings.clip), optax.adam(1.0))
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -125,18 +127,19 @@ def perturbed(settings: MetaSettings, weights: Tree, key: Key) -> tuple[Tree, Tr
 @functools.partial(jax.jit, static_argnums=0)
 def updated(
     settings: MetaSettings, state: MetaState, noise: Tree, losses: Array
-) -> tuple[MetaState, Measured]:
+) -> tuple[MetaState, OuterMeasurement]:
     """The state after an outer step whose 2 x pairs losses these are."""
     plus, minus = losses.reshape(2, settings.pairs)
     gradient, kept = evolution_gradient(plus, minus, noise, settings.sigma)
     with jax.numpy_dtype_promotion("standard"):  # optax mixes counts and floats
         updates, adam = optimiser(settings).update(gradient, state.adam, state.weights)
-    moved = optax.apply_updates(state.weights, updates)
+    rate = cyclical(settings.learning_rate, settings.outer_steps)(state.step)
+    moved = jax.tree.map(lambda w, u: w + rate * u, state.weights, updates)
     # With no pair left there is nothing to learn from: Adam's moments stay as they are too.
     weights, adam = where(kept > 0, (moved, adam), (state.weights, state.adam))
     skipped = settings.pairs - kept
-    found = Measured(plus, minus, skipped, jnp.sqrt(sum_of_squares(gradient)))
-    return MetaState(state.step + 1, weights, adam, state.skipped + skipped), found
+    measured = OuterMeasurement(plus, minus, skipped, jnp.sqrt(sum_of_squares(gradient)))
+    return MetaState(state.step + 1, weights, adam, state.skipped + skipped), measured
 
 
 def outer_step(
@@ -147,7 +150,7 @@ def outer_step(
     rows: FamilyData,
     sources: Array,
     residuals: Array,
-) -> tuple[MetaState, Measured]:
+) -> tuple[MetaState, OuterMeasurement]:
     """One step of the meta-training, all its randomness from `key`.
 
     Args:

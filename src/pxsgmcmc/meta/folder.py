@@ -50,11 +50,11 @@ def begin(folder: Path, settings: MetaSettings, data_hashes: dict[str, str]) -> 
         files.write_file(path, written + b"\n")
         return
     try:
-        found = from_json(files.read_file(path, at_most=_MOST))
+        stored = from_json(files.read_file(path, at_most=_MOST))
     except ValueError as error:
         raise CorruptRun(f"`{path}` is damaged: {error}.") from None
     for part, now in from_json(written).items():
-        before = found.get(part)
+        before = stored.get(part)
         if before != now:
             before = before if isinstance(before, dict) else {}
             name = next(k for k in {**now, **before} if before.get(k) != now.get(k))
@@ -124,5 +124,5 @@ class Log:
 
 def _states(folder: Path) -> list[tuple[int, Path]]:
     """The states there are, the last one first."""
-    found = [(_NAME.fullmatch(path.name), path) for path in (folder / STATE).glob("*")]
-    return sorted(((int(m[1]), path) for m, path in found if m), reverse=True)
+    matches = [(_NAME.fullmatch(path.name), path) for path in (folder / STATE).glob("*")]
+    return sorted(((int(m[1]), path) for m, path in matches if m), reverse=True)

@@ -28,7 +28,7 @@ def held_out_losses(
     tell: Callable[[str], Any] = str,
 ) -> dict[str, list[float]]:
     """Meta-losses of each task from `settings.repeats` starts, which are always the same ones."""
-    found = {}
+    by_task = {}
     root = jax.random.fold_in(jax.random.key(settings.seed), 2)
     for number, task in enumerate(tasks):
         tell(task.label)
@@ -40,8 +40,8 @@ def held_out_losses(
         losses = losses_of(
             settings, family, same, keys, rows, jnp.zeros(settings.repeats, jnp.int32), residual
         )
-        found[task.label] = [float(loss) for loss in losses]
-    return found
+        by_task[task.label] = [float(loss) for loss in losses]
+    return by_task
 
 
 def mean_over_tasks(losses: dict[str, list[float]]) -> Mean:

@@ -12,6 +12,7 @@ class MetaSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a meta-training.
 
     Attributes:
+      outer_steps: in all; the learning rate falls over them.
       seed: of everything random.
       data_sets: of the tasks.
       kinds: of networks, "dense" and "conv".
@@ -24,7 +25,7 @@ class MetaSettings(msgspec.Struct, frozen=True, kw_only=True):
       held_out_rows: validation rows on which the averaged predictions are judged, at most.
       pairs: of perturbations in an outer step, each with a task of its own.
       sigma: standard deviation of a perturbation of a weight.
-      learning_rate: of Adam.
+      learning_rate: of Adam at the first outer step; a cosine takes it to zero at the last.
       clip: largest norm of a meta-gradient.
       step_multiplier: the inner step size is sqrt(step_multiplier / rows).
       noise_multiplier: as in `px.l2e`.
@@ -33,6 +34,7 @@ class MetaSettings(msgspec.Struct, frozen=True, kw_only=True):
       repeats: unrolls of each held-out task, from different starts.
     """
 
+    outer_steps: int = 500
     seed: int = 0
     data_sets: tuple[str, ...] = ("digits", "mnist5k-14", "mnist5k")
     kinds: tuple[str, ...] = ("dense", "conv")
@@ -72,9 +74,18 @@ class MetaSettings(msgspec.Struct, frozen=True, kw_only=True):
         return self.averaged_steps // self.thinning
 
 
-_COUNTS = (
-    "inner_steps averaged_steps thinning batch_size held_out_rows pairs evaluate_every repeats"
-).split()
+# The largest that is taken: beyond these is a slip, and would end for want of memory.
+_COUNTS = {
+    "outer_steps": 1_000_000,
+    "inner_steps": 100_000,
+    "averaged_steps": 100_000,
+    "thinning": 100_000,
+    "batch_size": 100_000,
+    "held_out_rows": 100_000,
+    "pairs": 1000,
+    "evaluate_every": 1_000_000,
+    "repeats": 1000,
+}
 _POSITIVE = "sigma learning_rate clip step_multiplier".split()
 
 
@@ -84,6 +95,9 @@ def checked(settings: MetaSettings) -> MetaSettings:
     check_count("seed", settings.seed)
     for name in _COUNTS:
         check_count(name, values[name], at_least=1)
+    for name, most in {"seed": 1_000_000_000, **_COUNTS}.items():
+        if values[name] > most:
+            raise UserError(f"`{name}` must be at most {most:,}, got {values[name]}.")
     for name in _POSITIVE:
         check_number(name, values[name], above=0.0)
     for name in ("noise_multiplier", "weight_decay"):

@@ -102,7 +102,7 @@ def grid(
 
 def families(tasks: Sequence[Task], root: str | None = None) -> tuple[Family, ...]:
     """The tasks, those of equal shapes together, in the order in which they first occur."""
-    found: dict[Any, list[Task]] = {}
+    groups: dict[Any, list[Task]] = {}
     for task in tasks:
         rows = load_rows(task.data, root)
         shape = rows.x.shape[1:]
@@ -111,8 +111,8 @@ def families(tasks: Sequence[Task], root: str | None = None) -> tuple[Family, ..
                 f"`kinds` has conv, which needs images, and `data_sets` has {task.data}, which are "
                 "none: leave one out."
             )
-        found.setdefault((shape, rows.classes, task.kind, task.width, task.depth), []).append(task)
-    return tuple(Family(*shared, tasks=tuple(own)) for shared, own in found.items())
+        groups.setdefault((shape, rows.classes, task.kind, task.width, task.depth), []).append(task)
+    return tuple(Family(*shared, tasks=tuple(own)) for shared, own in groups.items())
 
 
 class FamilyData(NamedTuple):
@@ -129,8 +129,8 @@ def family_data(family: Family, root: str | None = None) -> tuple[FamilyData, tu
     names = tuple(dict.fromkeys(task.data for task in family.tasks))
     each = [load_rows(name, root) for name in names]
     rows = min(len(part.y) for part in each)
-    held = min(len(part.held_out_y) for part in each)
-    counts = {"x": rows, "y": rows, "held_out_x": held, "held_out_y": held}
+    held_out_rows = min(len(part.held_out_y) for part in each)
+    counts = {"x": rows, "y": rows, "held_out_x": held_out_rows, "held_out_y": held_out_rows}
     stacked = {
         field: jnp.asarray(np.stack([getattr(part, field)[:count] for part in each]))
         for field, count in counts.items()

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from pxsgmcmc.chain.graceful_stop import GracefulStop
-from pxsgmcmc.errors import Diverged, Interrupted, UserError, check_count
+from pxsgmcmc.errors import Diverged, Interrupted, UserError
 from pxsgmcmc.meta import folder as kept
-from pxsgmcmc.meta.evolution import Measured, MetaState, initial_state, outer_step
+from pxsgmcmc.meta.evolution import MetaState, OuterMeasurement, initial_state, outer_step
 from pxsgmcmc.meta.held_out import held_out_losses, mean_over_tasks
 from pxsgmcmc.meta.settings import MetaSettings, checked
 from pxsgmcmc.meta.tasks import (
@@ -49,7 +49,6 @@ def meta_train(
     settings: MetaSettings,
     out: str | Path,
     *,
-    outer_steps: int,
     held_out: tuple[Task, ...] | None = None,
     data_root: str | None = None,
     progress: Show | Progress = True,
@@ -62,7 +61,6 @@ def meta_train(
     Args:
       settings: what to train on, and how.
       out: its folder.
-      outer_steps: in all, those already taken included.
       held_out: tasks to look at now and then, never trained on; `HELD_OUT` if not given.
       data_root: folder of official data sets.
       progress: False for silence.
@@ -70,7 +68,6 @@ def meta_train(
     Raises:
       Interrupted: after a signal; everything was saved.
     """
-    check_count("outer_steps", outer_steps, at_least=1)
     checked(settings)
     held_out = HELD_OUT if held_out is None else held_out
     tasks = grid(settings.data_sets, settings.kinds, settings.widths, settings.depths)
@@ -86,7 +83,7 @@ def meta_train(
         with lock.acquire(folder, say=shown.say), GracefulStop() as stop:
             kept.begin(folder, settings, hashes)
             loop = _Loop(settings, folder, trained, held_out, data_root, shown)
-            return loop.run(outer_steps, stop)
+            return loop.run(stop)
 
 
 class _Loop:
@@ -114,30 +111,30 @@ class _Loop:
         self._rows: dict[Family, tuple[FamilyData, tuple[str, ...]]] = {}
         self._saved_at, self._fruitless = time.monotonic(), 0
 
-    def run(self, outer_steps: int, stop: GracefulStop) -> MetaTrained:
+    def run(self, stop: GracefulStop) -> MetaTrained:
         if self._looked_at is None:
-            self._look(outer_steps)
-        while (done := int(self.state.step)) < outer_steps:
+            self._look()
+        while (done := int(self.state.step)) < self.settings.outer_steps:
             if stop.signal is not None:
                 self._save()
                 raise Interrupted(f"Stopped after {done} outer steps; all is saved.", stop.signal)
-            self._step(done, outer_steps)
+            self._step(done)
             if (done + 1) % self.settings.evaluate_every == 0:
-                self._look(outer_steps)
+                self._look()
             elif time.monotonic() - self._saved_at > CHECKPOINT_SECONDS:
                 self._save()
         if self._looked_at != int(self.state.step):  # also where it was stopped just at its end
-            self._look(outer_steps)
+            self._look()
         return MetaTrained(self.state, int(self.state.skipped))
 
-    def _step(self, number: int, outer_steps: int) -> None:
+    def _step(self, number: int) -> None:
         settings, began = self.settings, time.monotonic()
         family, tasks = chosen_tasks(settings, self.trained, number)
         if family not in self._rows:
             self._rows[family] = family_data(family, self.data_root)
         rows, names = self._rows[family]
         root = jax.random.fold_in(jax.random.key(settings.seed), 1)
-        self.state, found = outer_step(
+        self.state, measured = outer_step(
             settings,
             family,
             self.state,
@@ -146,25 +143,27 @@ class _Loop:
             jnp.asarray([names.index(task.data) for task in tasks], jnp.int32),
             jnp.asarray([float(task.residual) for task in tasks]),
         )
-        self._note(found, number, tasks, time.monotonic() - began)
-        loss = float(jnp.nanmean(jnp.concatenate([found.plus, found.minus])))
-        done, words = f"outer step {number + 1} of {outer_steps}", f"meta-loss {loss:.3f}"
-        self.shown.tell((number + 1) / outer_steps, f"{done}, {words} on {tasks[0].label}")
+        jax.block_until_ready(measured)  # or its seconds would be those of asking for it
+        self._note(measured, number, tasks, time.monotonic() - began)
+        loss = float(jnp.nanmean(jnp.concatenate([measured.plus, measured.minus])))
+        self._tell(number + 1, f"meta-loss {loss:.3f} on {tasks[0].label}")
 
-    def _note(self, found: Measured, number: int, tasks: list[Task], seconds: float) -> None:
+    def _note(
+        self, measured: OuterMeasurement, number: int, tasks: list[Task], seconds: float
+    ) -> None:
         """Into the log; pairs that diverged are also said, and no end of them is an end."""
         self.log.add(
             {
                 "step": number + 1,
                 "tasks": [task.label for task in tasks],
-                "plus": np.asarray(found.plus),
-                "minus": np.asarray(found.minus),
-                "skipped": int(found.skipped),
-                "gradient_norm": float(found.gradient_norm),
+                "plus": np.asarray(measured.plus),
+                "minus": np.asarray(measured.minus),
+                "skipped": int(measured.skipped),
+                "gradient_norm": float(measured.gradient_norm),
                 "seconds": round(seconds, 3),
             }
         )
-        finite = np.isfinite(found.plus) & np.isfinite(found.minus)
+        finite = np.isfinite(measured.plus) & np.isfinite(measured.minus)
         for task in [task for task, fine in zip(tasks, finite, strict=True) if not fine]:
             self.shown.say(
                 f"outer step {number + 1}: a pair on {task.label} diverged and is left out, "
@@ -178,15 +177,15 @@ class _Loop:
                 "`step_multiplier` or `sigma`."
             )
 
-    def _look(self, outer_steps: int) -> None:
+    def _look(self) -> None:
         """Measure the held-out tasks, then save."""
         step = int(self.state.step)
-
-        def tell(label: str) -> None:
-            words = f"outer step {step} of {outer_steps}, held-out {label}"
-            self.shown.tell(step / outer_steps, words)
-
-        losses = held_out_losses(self.settings, self.state.weights, self.held_out, tell)
+        losses = held_out_losses(
+            self.settings,
+            self.state.weights,
+            self.held_out,
+            lambda label: self._tell(step, f"held-out {label}"),
+        )
         self.log.add({"step": step, "held_out": losses})
         self._looked_at = step
         mean = mean_over_tasks(losses)
@@ -196,6 +195,10 @@ class _Loop:
             "held-out tasks" + (f", {lost} unrolls diverged" if lost else "")
         )
         self._save()
+
+    def _tell(self, step: int, words: str) -> None:
+        planned = self.settings.outer_steps
+        self.shown.tell(step / planned, f"outer step {step} of {planned}, {words}")
 
     def _save(self) -> None:
         self.log.flush()

@@ -34,8 +34,8 @@ class DensitySums:
           >>> bool(DensitySums.of(np.log([[0.5], [0.25]])).metrics()["nll"] == -np.log(0.375))
           True
         """
-        found = _window_sums(log_densities, whole(len(log_densities)))
-        return DensitySums(log_densities.shape[1], float(found["nll"][0]), float(found["ind"][0]))
+        sums = _window_sums(log_densities, whole(len(log_densities)))
+        return DensitySums(log_densities.shape[1], float(sums["nll"][0]), float(sums["ind"][0]))
 
     def __add__(self, other: DensitySums) -> DensitySums:
         """The rows of both."""
@@ -52,8 +52,8 @@ def measure_density_windows(
     """Metrics of every window over the draws, name -> (windows,)."""
     if unknown := sorted(set(names) - set(NAMES)):
         raise UserError(f"There is no metric {unknown[0]!r} here; known are {', '.join(NAMES)}.")
-    found = _window_sums(log_densities, windows)
-    return {name: found[name] / log_densities.shape[1] for name in names}
+    sums = _window_sums(log_densities, windows)
+    return {name: sums[name] / log_densities.shape[1] for name in names}
 
 
 def _window_sums(log_densities: np.ndarray, windows: Windows) -> dict[str, np.ndarray]:

@@ -60,15 +60,15 @@ def inventory(folder: Path) -> Listing:
 
 
 def _of_one(folder: Path, prefix: str) -> tuple[str, dict[str, Artifact]]:
-    held = contents.read_contents(folder)
-    entries = dict(held.manifest.artifacts)
-    for draw in held.draws:
+    committed = contents.read_contents(folder)
+    entries = dict(committed.manifest.artifacts)
+    for draw in committed.draws:
         entries[f"{layout.DRAWS}/{draw.name}"] = Artifact(draw.bytes, draw.sha256)
     states = [f"{layout.STATE}/{name}" for name in (layout.LAST, layout.PREV)]
     states = [name for name in states if (folder / name).is_file()]
     for name in (*states, layout.CONFIG, layout.LOG, layout.INDEX, layout.MANIFEST):
         entries[name] = _hashed(folder / name)
-    return held.manifest.identity, {prefix + name: entry for name, entry in entries.items()}
+    return committed.manifest.identity, {prefix + name: entry for name, entry in entries.items()}
 
 
 def _hashed(path: Path) -> Artifact:

@@ -50,9 +50,9 @@ class Place:
         with self._asking("listed"):
             if self._root and self._system.isfile(self._root):
                 raise UserError(f"`{self.url}` must be a folder, but it is a file.")
-            found: dict[str, Any] = self._system.find(self._root, detail=True)
+            entries: dict[str, Any] = self._system.find(self._root, detail=True)
         start = len(self._root) + 1
-        return {path[start:]: int(facts["size"]) for path, facts in found.items()}
+        return {path[start:]: int(facts["size"]) for path, facts in entries.items()}
 
     def read(self, name: str, at_most: int) -> bytes | None:
         """The bytes of an object; None if it is not there or has over `at_most`."""

@@ -123,16 +123,16 @@ def _start(path: Path) -> bytes:
 
 def digest_of(params: Tree) -> bytes:
     """32 bytes that identify the values of a tree."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for leaf in jax.tree.leaves(params):
         array = np.asarray(leaf)
-        found.update(f"{array.dtype}{array.shape}".encode())
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.digest()
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.digest()
 
 
 def _digest_of_rows(x: Any, block: int = 4096) -> str:
-    found = hashlib.sha256(f"{x.dtype}{x.shape}".encode())
+    digest = hashlib.sha256(f"{x.dtype}{x.shape}".encode())
     for start in range(0, len(x), block):
-        found.update(np.ascontiguousarray(x[start : start + block]).tobytes())
-    return found.hexdigest()
+        digest.update(np.ascontiguousarray(x[start : start + block]).tobytes())
+    return digest.hexdigest()

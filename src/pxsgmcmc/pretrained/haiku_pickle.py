@@ -30,7 +30,7 @@ def read_haiku_pickle(data: bytes, where: str) -> dict[str, dict[str, np.ndarray
     """
     makers = dict.fromkeys(_MAPPINGS, _mapping) | dict.fromkeys(_ARRAYS, _array)
     modules = read_pickled_arrays(data, where, makers)
-    found: dict[str, dict[str, np.ndarray]] = {}
+    weights: dict[str, dict[str, np.ndarray]] = {}
     for module, arrays in modules.items():
         if not isinstance(arrays, dict):
             raise _refused(where, module, arrays)
@@ -38,11 +38,11 @@ def read_haiku_pickle(data: bytes, where: str) -> dict[str, dict[str, np.ndarray
         if max(len(modules), len(arrays)) > _MOST:
             raise UserError(f"`{printable(where)}` must hold at most {_MOST} modules and arrays.")
         with parsing(where, "pickle of arrays"):
-            found[module] = {name: finished(array) for name, array in arrays.items()}
-        for name, array in found[module].items():
+            weights[module] = {name: finished(array) for name, array in arrays.items()}
+        for name, array in weights[module].items():
             if not isinstance(array, np.ndarray):
                 raise _refused(where, f"{module}/{name}", array)
-    return found
+    return weights
 
 
 def _mapping(args: tuple[Any, ...]) -> dict[str, Any]:

@@ -42,16 +42,16 @@ def _logged(run: Reported, *path: str) -> list[Curve]:
 
 
 def _at(line: dict[str, Any], path: Sequence[str]) -> float | None:
-    found: Any = line
+    value: Any = line
     for key in path:
-        found = found.get(key) if isinstance(found, dict) else None
-    return float(found) if isinstance(found, int | float) and math.isfinite(found) else None
+        value = value.get(key) if isinstance(value, dict) else None
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def _energy(methods: Sequence[Shown]) -> Iterator[Drawing]:
     axes = panel("step", "energy U")
-    said = lines(axes, methods, lambda run: _logged(run, "energy"), average=False)
-    if not said:
+    sentences = lines(axes, methods, lambda run: _logged(run, "energy"), average=False)
+    if not sentences:
         return
     suited_scale(axes)
     scale(axes, "x", whole=True)
@@ -61,13 +61,13 @@ def _energy(methods: Sequence[Shown]) -> Iterator[Drawing]:
         "Energy",
         "Mean energy in each stretch of steps, estimated on mini-batches: from wherever it "
         "starts it should come to a level; one that still drifts means a chain on its way.",
-        " ".join(said),
+        " ".join(sentences),
     )
 
 
 def _step_size(methods: Sequence[Shown]) -> Iterator[Drawing]:
     axes = panel("step", "step size")
-    said, planned = [], False
+    sentences, planned = [], False
     for method in methods:
         curves = [c for run in method.runs for c in _logged(run, "step_size") if c.x]
         last = max((curve.x[-1] for curve in curves), default=0)
@@ -77,8 +77,8 @@ def _step_size(methods: Sequence[Shown]) -> Iterator[Drawing]:
         dots = {"linestyle": "none", "marker": "o", "markersize": 1.8, "markeredgewidth": 0.0}
         for curve in curves:
             draw(axes, curve, method.colour, **dots)
-            said.append(f"{method.name}: {number(curve.y[-1])} at the end.")
-    if not said:
+            sentences.append(f"{method.name}: {number(curve.y[-1])} at the end.")
+    if not sentences:
         return
     scale(axes, "y")
     axes.set_ylim(bottom=0.0)
@@ -90,7 +90,7 @@ def _step_size(methods: Sequence[Shown]) -> Iterator[Drawing]:
         "Step size",
         f"Dots are the step size at the end of each stretch in the log, {line}; draws are taken "
         "where a cycle has brought it down.",
-        " ".join(dict.fromkeys(said)),
+        " ".join(dict.fromkeys(sentences)),
     )
 
 
@@ -105,7 +105,7 @@ def _temperature(methods: Sequence[Shown]) -> Iterator[Drawing]:
     )
     for place, group in enumerate(groups):
         axes = panel("step", f"kinetic temperature, {plain(group, 24)}")
-        said = lines(axes, methods, lambda run, g=group: _logged(run, "temperature", g))
+        sentences = lines(axes, methods, lambda run, g=group: _logged(run, "temperature", g))
         bands = [(m, b) for m in methods if (b := _band(m, group))]
         for method, band in bands:
             axes.axhspan(band.low, band.high, color=method.colour, alpha=0.18, linewidth=0.0)
@@ -133,7 +133,7 @@ def _temperature(methods: Sequence[Shown]) -> Iterator[Drawing]:
             f"Kinetic temperature of {plain(group, 40)}",
             f"Mean square of the momentum: {target}; "
             "above, the step is too large or the gradient too noisy; below, it still warms up.",
-            " ".join(said),
+            " ".join(sentences),
         )
 
 
@@ -146,9 +146,9 @@ def _level(method: Shown, group: str) -> float | None:
 
 def _band(method: Shown, group: str) -> GroupTemperature | None:
     for run in method.runs:
-        found = run.diagnostics.temperatures if run.diagnostics else None
-        if isinstance(found, Temperatures) and group in found.kinetic:
-            return found.kinetic[group]
+        temperatures = run.diagnostics.temperatures if run.diagnostics else None
+        if isinstance(temperatures, Temperatures) and group in temperatures.kinetic:
+            return temperatures.kinetic[group]
     return None
 
 
@@ -181,13 +181,13 @@ def _distances(methods: Sequence[Shown]) -> Iterator[Drawing]:
     for kind in _KINDS:
 
         def curves(run: Reported, key: str = kind.key) -> list[Curve]:
-            found = run.diagnostics.distances if run.diagnostics else None
-            chains = getattr(found, key) if isinstance(found, Distances) else []
+            distances = run.diagnostics.distances if run.diagnostics else None
+            chains = getattr(distances, key) if isinstance(distances, Distances) else []
             return [Curve(range(2, len(chain) + 2), chain) for chain in chains]
 
         axes = panel("draw", kind.axis)
-        said = lines(axes, methods, curves)
-        if not said:
+        sentences = lines(axes, methods, curves)
+        if not sentences:
             continue
         if kind.key == "d_bar":
             axes.axhline(math.sqrt(2.0), color=MUTED, linewidth=0.7)
@@ -196,7 +196,11 @@ def _distances(methods: Sequence[Shown]) -> Iterator[Drawing]:
         axes.set_ylim(bottom=0.0)
         scale(axes, "x", whole=True)
         yield finished(
-            axes, f"distance-{kind.key.replace('_', '-')}", kind.title, kind.caption, " ".join(said)
+            axes,
+            f"distance-{kind.key.replace('_', '-')}",
+            kind.title,
+            kind.caption,
+            " ".join(sentences),
         )
 
 

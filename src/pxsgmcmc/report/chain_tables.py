@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from pxsgmcmc.health import CONDITION, R_HAT, R_HAT_FALSE_ALARM, highest_r_hat
 from pxsgmcmc.report.formatting import MISSING, minus, number, plain, power
-from pxsgmcmc.report.geometry_figures import found_in
+from pxsgmcmc.report.geometry_figures import part_of
 from pxsgmcmc.report.reported import Reported, Shown
 from pxsgmcmc.report.tables import Cell, Table, all_runs
 from pxsgmcmc.results import Convergence, Spectra, Temperatures, from_number
@@ -23,14 +23,14 @@ def convergence_table(methods: Sequence[Shown]) -> Table | None:
     """R-hat and effective sample sizes, of every run."""
     rows, limits = [], []
     for of, run in _each(methods):
-        found = found_in(run, "convergence", Convergence)
-        if not found:
+        convergence = part_of(run, "convergence", Convergence)
+        if not convergence:
             continue
-        limits.append(highest_r_hat(found.chains, found.draws))
+        limits.append(highest_r_hat(convergence.chains, convergence.draws))
         parts = {
-            "energy": found.energy,
-            f"worst of {found.quantities:,} {_predictions(run)}": found.worst,
-            "median of them": found.median,
+            "energy": convergence.energy,
+            f"worst of {convergence.quantities:,} {_predictions(run)}": convergence.worst,
+            "median of them": convergence.median,
         }
         for name, part in parts.items():
             cells = [
@@ -66,9 +66,9 @@ def temperature_table(methods: Sequence[Shown]) -> Table | None:
     """Kinetic and configurational temperature of each group, with its band."""
     rows = []
     for of, run in _each(methods):
-        found = found_in(run, "temperatures", Temperatures)
-        for kind in ("kinetic", "configurational") if found else ():
-            for group, heat in getattr(found, kind).items():
+        temperatures = part_of(run, "temperatures", Temperatures)
+        for kind in ("kinetic", "configurational") if temperatures else ():
+            for group, heat in getattr(temperatures, kind).items():
                 band = f"{heat.low:.3f} to {heat.high:.3f}"
                 seen = [f"{heat.value:.3f}", f"{heat.expected:.3f}", band]
                 inside = heat.low <= heat.value <= heat.high
@@ -89,9 +89,9 @@ def temperature_table(methods: Sequence[Shown]) -> Table | None:
 
 def layers_table(run: Reported, part: str, caption: str) -> Table | None:
     """Extreme singular values of each layer at the last draw."""
-    found = found_in(run, part, Spectra)
+    spectra = part_of(run, part, Spectra)
     rows = []
-    for name, e in found.layers.items() if found else ():
+    for name, e in spectra.layers.items() if spectra else ():
         condition = e.condition[-1] if e.condition else None
         ends = [Cell(number(v[-1]) if v else MISSING) for v in (e.largest, e.smallest)]
         extreme = condition is None or condition > CONDITION

@@ -85,7 +85,7 @@ def lines(
     average: bool = True,
 ) -> list[str]:
     """A line for each curve of each run, their mean in bold; returns what they show, in words."""
-    said = []
+    sentences = []
     for method in methods:
         curves = [curve for run in method.runs for curve in read(run) if len(curve.x)]
         if not curves:
@@ -102,8 +102,8 @@ def lines(
             mean = np.where(many > 0, total / np.maximum(many, 1), math.nan)
             middle = Curve(middle.x, mean.tolist())
             draw(axes, middle, method.colour, linestyle=linestyle, linewidth=1.7)
-        said.append(_in_words(method.name, middle))
-    return said
+        sentences.append(_in_words(method.name, middle))
+    return sentences
 
 
 def draw(axes: Axes, curve: Curve, colour: str, **look: Any) -> None:

@@ -38,5 +38,5 @@ def schedule(manifest: Mapping[str, Any], steps: int) -> tuple[list[float], list
 
 def _table(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     origin = manifest.get("origin")
-    found = origin.get(name) if isinstance(origin, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    table = origin.get(name) if isinstance(origin, Mapping) else None
+    return table if isinstance(table, Mapping) else {}

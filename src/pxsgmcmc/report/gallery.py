@@ -14,7 +14,7 @@ from pxsgmcmc.results import Gallery, Picture
 _SHOWN_CLASSES = 3
 
 
-class Bar(NamedTuple):
+class ProbabilityBar(NamedTuple):
     """A class and its probability."""
 
     name: str
@@ -31,7 +31,7 @@ class Shot(NamedTuple):
     truth: str
     right: bool
     entropy: str
-    bars: list[Bar]
+    bars: list[ProbabilityBar]
 
 
 class Wall(NamedTuple):
@@ -60,7 +60,7 @@ def _shot(gallery: Gallery, picture: Picture) -> Shot:
     order = sorted(range(len(picture.probabilities)), key=lambda k: -picture.probabilities[k])
     shown = order[:_SHOWN_CLASSES]
     bars = [
-        Bar(
+        ProbabilityBar(
             name(k),
             percent(picture.probabilities[k]),
             f"{min(100.0, 100.0 * picture.probabilities[k]):.1f}%",
@@ -69,10 +69,10 @@ def _shot(gallery: Gallery, picture: Picture) -> Shot:
         for k in shown
     ]
     truth = name(picture.label)
-    said = ", ".join(f"{bar.name} {bar.percent}" for bar in bars)
+    predictions = ", ".join(f"{bar.name} {bar.percent}" for bar in bars)
     return Shot(
         source=png_uri(picture.pixels, gallery.shape),
-        alt=f"Test image {picture.row}, which is {truth}; predicted {said}.",
+        alt=f"Test image {picture.row}, which is {truth}; predicted {predictions}.",
         truth=truth,
         right=bool(order) and order[0] == picture.label,
         entropy=number(picture.entropy, 2),

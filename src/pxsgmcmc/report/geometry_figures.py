@@ -34,10 +34,10 @@ def geometry_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
     yield from _planes(methods)
 
 
-def found_in(run: Reported, name: str, kind: type) -> Any:
+def part_of(run: Reported, name: str, kind: type) -> Any:
     """A diagnostic of a run, None if it was not made."""
-    found = getattr(run.diagnostics, name) if run.diagnostics else None
-    return found if isinstance(found, kind) else None
+    part = getattr(run.diagnostics, name) if run.diagnostics else None
+    return part if isinstance(part, kind) else None
 
 
 def _singular_values(methods: Sequence[Shown]) -> Iterator[Drawing]:
@@ -47,11 +47,11 @@ def _singular_values(methods: Sequence[Shown]) -> Iterator[Drawing]:
     single = runs[0] if len(methods) == len(runs) == 1 else None
     axes = panel("draw", "singular value", room_for_labels=single is not None)
     if single:
-        for layer in found_in(single, "spectra", Spectra).layers.values():
+        for layer in part_of(single, "spectra", Spectra).layers.values():
             for values in (layer.largest, layer.smallest):
                 faint = Curve(range(1, len(values) + 1), values)
                 draw(axes, faint, methods[0].colour, linewidth=0.6, alpha=0.3)
-    said = lines(axes, methods, lambda run: _extremes(run, "largest"))
+    sentences = lines(axes, methods, lambda run: _extremes(run, "largest"))
     lines(axes, methods, lambda run: _extremes(run, "smallest"), linestyle=DASHED)
     suited_scale(axes)
     scale(axes, "x", whole=True)
@@ -66,14 +66,14 @@ def _singular_values(methods: Sequence[Shown]) -> Iterator[Drawing]:
         f"Solid is the largest over all layers, dashed the smallest{faint_text}: a smallest value "
         "near zero means that some layer maps directions to nothing, and a gap of more than 10⁴ "
         "that steps fit for one direction hardly move another.",
-        " ".join(said),
+        " ".join(sentences),
     )
 
 
 def _extremes(run: Reported, kind: str) -> list[Curve]:
     """The largest of the largest, or the smallest of the smallest, over the layers."""
-    found = found_in(run, "spectra", Spectra)
-    layers = [getattr(extremes, kind) for extremes in found.layers.values()] if found else []
+    spectra = part_of(run, "spectra", Spectra)
+    layers = [getattr(extremes, kind) for extremes in spectra.layers.values()] if spectra else []
     layers = [values for values in layers if values]
     if not layers:
         return []
@@ -85,11 +85,14 @@ def _extremes(run: Reported, kind: str) -> list[Curve]:
 def _factors(methods: Sequence[Shown]) -> Iterator[Drawing]:
     """The range of every factor's singular values, narrow at the bottom; of one run a method."""
     axes = panel("singular value", "factors, widest range on top")
-    said = []
+    sentences = []
     for method in methods:
-        found = [f for run in method.runs if (f := found_in(run, "factors", Spectra))][:1]
+        spectra = [f for run in method.runs if (f := part_of(run, "factors", Spectra))][:1]
         pairs = [
-            (min(e.smallest), max(e.largest)) for f in found for e in f.layers.values() if e.largest
+            (min(e.smallest), max(e.largest))
+            for f in spectra
+            for e in f.layers.values()
+            if e.largest
         ]
         aside = 0.5 + 0.7 * ((method.place + 0.5) / len(methods) - 0.5)  # methods do not overlap
         pairs = sorted((p for p in pairs if p[0] > 0.0), key=lambda p: p[1] / p[0])
@@ -98,8 +101,8 @@ def _factors(methods: Sequence[Shown]) -> Iterator[Drawing]:
             axes.plot(pair, height, color=method.colour, linewidth=1.1, alpha=0.8)
         if pairs:
             low, high = pairs[-1]
-            said.append(f"{method.name}: the widest from {number(low)} to {number(high)}.")
-    if not said:
+            sentences.append(f"{method.name}: the widest from {number(low)} to {number(high)}.")
+    if not sentences:
         return
     axes.axvline(1.0, color=MUTED, linewidth=0.7)
     suited_scale(axes, "x")
@@ -111,7 +114,7 @@ def _factors(methods: Sequence[Shown]) -> Iterator[Drawing]:
         "A line for each factor at the last state, from its smallest to its largest singular "
         "value: factors start at 1, a left end near zero maps some direction to nothing, and a "
         "line longer than 10⁴ is a factor that is close to losing one.",
-        " ".join(said),
+        " ".join(sentences),
     )
 
 
@@ -119,11 +122,13 @@ def _connectivity(methods: Sequence[Shown]) -> Iterator[Drawing]:
     single = len(methods) == len(methods[0].runs) == 1
 
     def curves(run: Reported) -> list[Curve]:
-        found = found_in(run, "connectivity", Connectivity)
-        if not found or not found.lines or single:
-            return [Curve(line.at, line.error) for line in found.lines] if found else []
-        errors = zip(*(line.error for line in found.lines), strict=True)
-        return [Curve(found.lines[0].at, [fmean(at_point) for at_point in errors])]
+        connectivity = part_of(run, "connectivity", Connectivity)
+        if not connectivity or not connectivity.lines or single:
+            return (
+                [Curve(line.at, line.error) for line in connectivity.lines] if connectivity else []
+            )
+        errors = zip(*(line.error for line in connectivity.lines), strict=True)
+        return [Curve(connectivity.lines[0].at, [fmean(at_point) for at_point in errors])]
 
     shares = _errors_are_shares(methods[0].runs[0])
     axes = panel("share of the way from one draw to the next", "error on training data")
@@ -133,13 +138,13 @@ def _connectivity(methods: Sequence[Shown]) -> Iterator[Drawing]:
     scale(axes, "x", percent=True)
     axes.set_xlim(0.0, 1.0)
     axes.set_ylim(bottom=0.0)
-    said = []
+    sentences = []
     for method in methods:
-        found = [found_in(run, "connectivity", Connectivity) for run in method.runs]
-        barriers = [line.barrier for one in found if one for line in one.lines]
+        measured = [part_of(run, "connectivity", Connectivity) for run in method.runs]
+        barriers = [line.barrier for one in measured if one for line in one.lines]
         if barriers:
             barrier = percent(fmean(barriers)) if shares else number(fmean(barriers))
-            said.append(f"{method.name}: mean barrier {barrier}.")
+            sentences.append(f"{method.name}: mean barrier {barrier}.")
     how = " (thin) and on average (bold)" if single else ", averaged over the draws of a run"
     yield finished(
         axes,
@@ -147,7 +152,7 @@ def _connectivity(methods: Sequence[Shown]) -> Iterator[Drawing]:
         "On the way between draws",
         f"Error along the straight line from each draw to the next{how}: a hump is a barrier, and "
         "says that the draws lie in different basins.",
-        " ".join(said),
+        " ".join(sentences),
     )
 
 
@@ -160,7 +165,7 @@ def _planes(methods: Sequence[Shown]) -> Iterator[Drawing]:
     """One a method: planes cannot be averaged."""
     for place, method in enumerate(methods):
         for run in method.runs:
-            if plane := found_in(run, "plane", Plane):
+            if plane := part_of(run, "plane", Plane):
                 of = f": {method.name}, seed {run.results.subject.seed}" if len(methods) > 1 else ""
                 words = FigureWords(
                     f"plane-{place}",

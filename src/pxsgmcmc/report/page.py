@@ -178,9 +178,9 @@ def _sections(methods: Sequence[Shown], comparison: Comparison | None) -> Iterab
         tables=_there(tables.shifts_table(methods), tables.corruptions_table(methods)),
         figures=list(corruption_figures(methods)),
         folded=[
-            Folded(f"Every corruption, {method.name}", tables=found)
+            Folded(f"Every corruption, {method.name}", tables=by_corruption)
             for method in methods
-            if (found := list(tables.every_corruption(method)))
+            if (by_corruption := list(tables.every_corruption(method)))
         ],
     )
     yield Section(
@@ -197,19 +197,21 @@ def _sections(methods: Sequence[Shown], comparison: Comparison | None) -> Iterab
 def _chain(methods: Sequence[Shown], single: Reported | None) -> Section:
     """Of many runs, what is said of each is folded."""
     warnings = list(_warnings(methods, single))
-    found = _there(chain_tables.convergence_table(methods), chain_tables.temperature_table(methods))
+    run_tables = _there(
+        chain_tables.convergence_table(methods), chain_tables.temperature_table(methods)
+    )
     folded = (
         _layers(single)
         if single
         else [
             Folded(f"What looks wrong, run by run ({len(warnings)})", warnings=warnings),
-            Folded("Convergence and temperatures, run by run", tables=found),
+            Folded("Convergence and temperatures, run by run", tables=run_tables),
         ]
     )
     return Section(
         "chain",
         "Should you believe it?",
-        tables=found if single else [],
+        tables=run_tables if single else [],
         figures=[*chain_figures(methods), *geometry_figures(methods)],
         folded=[part for part in folded if any(part[1:])],
         warnings=warnings if single else [],
@@ -217,8 +219,8 @@ def _chain(methods: Sequence[Shown], single: Reported | None) -> Section:
     )
 
 
-def _there(*found: Table | None) -> list[Table]:
-    return [table for table in found if table]
+def _there(*optional: Table | None) -> list[Table]:
+    return [table for table in optional if table]
 
 
 def _comparison(comparison: Comparison) -> Section:
@@ -236,17 +238,17 @@ def _galleries(methods: Sequence[Shown]) -> Iterable[Folded]:
     """One a method, of its first seed."""
     for method in methods:
         run = method.runs[0]
-        found = list(gallery.walls(run.results.gallery))
-        if found:
-            yield Folded(f"{method.name}, seed {run.results.subject.seed}", walls=found)
+        pictures = list(gallery.walls(run.results.gallery))
+        if pictures:
+            yield Folded(f"{method.name}, seed {run.results.subject.seed}", walls=pictures)
 
 
 def _layers(run: Reported) -> list[Folded]:
-    found = _there(
+    layer_tables = _there(
         chain_tables.layers_table(run, "spectra", "Singular values of the layers, last draw"),
         chain_tables.layers_table(run, "factors", "Singular values of the factors, last state"),
     )
-    return [Folded("Singular values, layer by layer", tables=found)] if found else []
+    return [Folded("Singular values, layer by layer", tables=layer_tables)] if layer_tables else []
 
 
 def _run(run: Reported) -> Folded:
@@ -274,8 +276,8 @@ def _missing(methods: Sequence[Shown]) -> Iterable[str]:
             )
             continue
         for name in type(run.diagnostics).__struct_fields__:
-            if isinstance(found := getattr(run.diagnostics, name), Skipped):
-                shared.setdefault(f"no {name}: {plain(found.reason, 500)}", []).append(of)
+            if isinstance(part := getattr(run.diagnostics, name), Skipped):
+                shared.setdefault(f"no {name}: {plain(part.reason, 500)}", []).append(of)
     for reason, of in shared.items():
         runs = listed([name.removesuffix(": ") for name in of])
         yield f"{runs}: {reason}" if runs else reason

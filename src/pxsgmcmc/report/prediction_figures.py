@@ -35,19 +35,23 @@ def prediction_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
 
 def _error_by_draw(methods: Sequence[Shown], metric: str) -> Iterator[Drawing]:
     def errors(split: Split | None) -> list[Curve]:
-        found = split.by_draw.get(metric, []) if split else []
-        return [Curve(range(1, len(found) + 1), found)]
+        values = split.by_draw.get(metric, []) if split else []
+        return [Curve(range(1, len(values) + 1), values)]
 
     def held_out(run: Reported) -> tuple[str, Split]:
-        found = run.results
-        return ("validation", found.validation) if found.validation else ("test", found.test)
+        evaluation = run.results
+        return (
+            ("validation", evaluation.validation)
+            if evaluation.validation
+            else ("test", evaluation.test)
+        )
 
     single = _single(methods)
     of = "error" if metric == "err" else metric_title(metric)
     axes = panel("draw", f"{of} of each draw alone", room_for_labels=single is not None)
     if not lines(axes, methods, lambda run: errors(run.results.train), linestyle=DASHED):
         return
-    said = lines(axes, methods, lambda run: errors(held_out(run)[1]))
+    sentences = lines(axes, methods, lambda run: errors(held_out(run)[1]))
     suited_scale(axes, percent=metric in SHARES)
     scale(axes, "x", whole=True)
     names = sorted({held_out(run)[0] for method in methods for run in method.runs})
@@ -61,7 +65,7 @@ def _error_by_draw(methods: Sequence[Shown], metric: str) -> Iterator[Drawing]:
         "Error, draw by draw",
         f"Solid is {' or '.join(names)} data, dashed is training data: a chain that has settled "
         "runs level, and a gap between the two is over-fitting of single draws.",
-        " ".join(said),
+        " ".join(sentences),
     )
 
 
@@ -69,8 +73,8 @@ def _by_draws(methods: Sequence[Shown]) -> Iterator[Drawing]:
     for metric in ("err", "rmse", "nll", "ece", "crps"):
         title = metric_title(metric)
         axes = panel("draws averaged", f"test {title}")
-        said = lines(axes, methods, lambda run, m=metric: _points(run.results.by_draws, m))
-        if not said:
+        sentences = lines(axes, methods, lambda run, m=metric: _points(run.results.by_draws, m))
+        if not sentences:
             continue
         scale(axes, "x", log=axes.get_xlim()[1] > 10.0, whole=True)
         suited_scale(axes, percent=metric in SHARES)
@@ -80,12 +84,12 @@ def _by_draws(methods: Sequence[Shown]) -> Iterator[Drawing]:
             f"{title} against the number of draws",
             f"The {title} of the first 1, 2, 3, … draws averaged: lower is better, and where the "
             "line is flat more draws would not help.",
-            " ".join(said),
+            " ".join(sentences),
         )
 
 
-def _points(found: results.Curve | None, key: str) -> list[Curve]:
-    return [Curve(found.at, found.values[key])] if found and key in found.values else []
+def _points(curve: results.Curve | None, key: str) -> list[Curve]:
+    return [Curve(curve.at, curve.values[key])] if curve and key in curve.values else []
 
 
 def _by_burn_in(methods: Sequence[Shown]) -> Iterator[Drawing]:
@@ -93,8 +97,8 @@ def _by_burn_in(methods: Sequence[Shown]) -> Iterator[Drawing]:
         alone, together = f"individual_{metric}", f"ensemble_{metric}"
         title, single = metric_title(metric), _single(methods)
         axes = panel("draws left out", f"test {title}", room_for_labels=single is not None)
-        said = lines(axes, methods, lambda run, k=together: _points(run.results.by_burn_in, k))
-        if not said:
+        sentences = lines(axes, methods, lambda run, k=together: _points(run.results.by_burn_in, k))
+        if not sentences:
             continue
         lines(
             axes,
@@ -114,7 +118,7 @@ def _by_burn_in(methods: Sequence[Shown]) -> Iterator[Drawing]:
             f"{title} against burn-in",
             "A window of draws, moved along the chain: solid is its average, dashed one of its "
             "draws alone; where both are flat, leaving out more draws gains nothing.",
-            " ".join(said),
+            " ".join(sentences),
         )
 
 
@@ -124,8 +128,8 @@ def _reliability(methods: Sequence[Shown]) -> Iterator[Drawing]:
     axes.plot([0.0, 1.0], [0.0, 1.0], color=MUTED, linewidth=0.7, linestyle=DASHED)
     if single and single.results.reliability:
         _intervals(axes, single.results.reliability, methods[0].colour)
-    said = lines(axes, methods, _bins, average=False)
-    if not said:
+    sentences = lines(axes, methods, _bins, average=False)
+    if not sentences:
         return
     for which in "xy":
         scale(axes, which, percent=True)
@@ -146,18 +150,20 @@ def _reliability(methods: Sequence[Shown]) -> Iterator[Drawing]:
 
 
 def _bins(run: Reported) -> list[Curve]:
-    found = run.results.reliability
-    if not found:
+    reliability = run.results.reliability
+    if not reliability:
         return []
-    rows = zip(found.count, found.confidence, found.accuracy, strict=True)
+    rows = zip(reliability.count, reliability.confidence, reliability.accuracy, strict=True)
     filled = [(c, a) for n, c, a in rows if n and c is not None and a is not None]
     return [Curve([c for c, _ in filled], [a for _, a in filled])]
 
 
-def _intervals(axes: Axes, found: Reliability, colour: str) -> None:
+def _intervals(axes: Axes, reliability: Reliability, colour: str) -> None:
     """Wilson's interval for the accuracy in each bin, and a dot whose area follows the count."""
-    total = max(1, sum(found.count))
-    for n, confidence, accuracy in zip(found.count, found.confidence, found.accuracy, strict=True):
+    total = max(1, sum(reliability.count))
+    for n, confidence, accuracy in zip(
+        reliability.count, reliability.confidence, reliability.accuracy, strict=True
+    ):
         if not n or confidence is None or accuracy is None:
             continue
         low, high = wilson(accuracy, n)
@@ -185,12 +191,12 @@ def _calibration_in_words(method: Shown) -> str:
 
 def _risk_coverage(methods: Sequence[Shown]) -> Iterator[Drawing]:
     def curve(run: Reported) -> list[Curve]:
-        found = run.results.risk_coverage
-        return [Curve(found.coverage, found.risk)] if found else []
+        risks = run.results.risk_coverage
+        return [Curve(risks.coverage, risks.risk)] if risks else []
 
     axes = panel("share of the data answered, most certain first", "error among them")
-    said = lines(axes, methods, curve)
-    if not said:
+    sentences = lines(axes, methods, curve)
+    if not sentences:
         return
     for which in "xy":
         scale(axes, which, percent=True)
@@ -202,7 +208,7 @@ def _risk_coverage(methods: Sequence[Shown]) -> Iterator[Drawing]:
         "Risk and coverage",
         "How often the model errs if it answers only where it is most certain: the longer the "
         "line stays low, the better its uncertainty sorts right from wrong.",
-        " ".join(said),
+        " ".join(sentences),
     )
 
 

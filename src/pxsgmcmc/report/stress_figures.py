@@ -52,8 +52,8 @@ def corruption_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
 
 def _by_severity(method: Shown, metric: str) -> dict[int, list[float]]:
     """Severity -> a value for each corruption, averaged over seeds."""
-    found = [run.results.corruptions for run in method.runs]
-    known = [one for one in found if one and metric in one.values]
+    corruptions = [run.results.corruptions for run in method.runs]
+    known = [one for one in corruptions if one and metric in one.values]
     if not known or any(one.names != known[0].names for one in known):
         known = known[:1]
     table = {}
@@ -111,10 +111,10 @@ def _detection(run: Reported, name: str) -> Detection | None:
 
 def _entropy(methods: Sequence[Shown], name: str, place: str) -> Iterator[Drawing]:
     axes = panel("predictive entropy (nats)", "share of images")
-    said = []
+    sentences = []
     for method in methods:
-        found = [d for run in method.runs if (d := _detection(run, name))]
-        alike = [d for d in found if d.edges == found[0].edges]
+        detections = [d for run in method.runs if (d := _detection(run, name))]
+        alike = [d for d in detections if d.edges == detections[0].edges]
         if not alike:
             continue
         edges = np.array(alike[0].edges)
@@ -129,11 +129,11 @@ def _entropy(methods: Sequence[Shown], name: str, place: str) -> Iterator[Drawin
             )
         middles = (edges[:-1] + edges[1:]) / 2.0
         means = {side: float((shares[side] * middles).sum()) for side in shares}
-        said.append(
+        sentences.append(
             f"{method.name}: mean entropy about {number(means['inside'], 2)} inside and "
             f"{number(means['outside'], 2)} outside."
         )
-    if not said:
+    if not sentences:
         return
     for which in "xy":
         scale(axes, which, percent=which == "y")
@@ -148,14 +148,14 @@ def _entropy(methods: Sequence[Shown], name: str, place: str) -> Iterator[Drawin
         "Predictive entropy of the test images (dashed) and of the images of another kind (solid, "
         "filled): the further right the filled part lies, the better the model knows that it "
         "does not know.",
-        " ".join(said),
+        " ".join(sentences),
     )
 
 
 def _roc(methods: Sequence[Shown], name: str, place: str) -> Iterator[Drawing]:
     def curve(run: Reported) -> list[Curve]:
-        found = _detection(run, name)
-        return [Curve(found.false_alarms, found.detections)] if found else []
+        detection = _detection(run, name)
+        return [Curve(detection.false_alarms, detection.detections)] if detection else []
 
     axes = panel("false alarms", "detected", square=True)
     axes.plot([0.0, 1.0], [0.0, 1.0], color=MUTED, linewidth=0.7, linestyle=DASHED)
@@ -164,12 +164,12 @@ def _roc(methods: Sequence[Shown], name: str, place: str) -> Iterator[Drawing]:
     for which in "xy":
         scale(axes, which, percent=True)
     axes.set(xlim=(-0.01, 1.02), ylim=(-0.01, 1.02))
-    said = []
+    sentences = []
     for row, method in enumerate(methods):
         areas = [d.metrics["auroc"] for run in method.runs if (d := _detection(run, name))]
         if not areas:
             continue
-        said.append(f"{method.name}: AUROC {number(fmean(areas))}.")
+        sentences.append(f"{method.name}: AUROC {number(fmean(areas))}.")
         text = f"AUROC {fmean(areas):.3f}"
         height = 0.06 + 0.07 * (len(methods) - 1 - row)
         note(axes, 0.985, height, text, method.colour, ha="right", va="center")
@@ -179,5 +179,5 @@ def _roc(methods: Sequence[Shown], name: str, place: str) -> Iterator[Drawing]:
         f"Telling {plain(name, 60)} apart",
         "Share of one kind that is told by its entropy against the false alarms this costs, over "
         "all thresholds: the upper left corner is perfect, the dashed line is guessing.",
-        " ".join(said),
+        " ".join(sentences),
     )

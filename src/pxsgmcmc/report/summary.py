@@ -53,27 +53,30 @@ def sentences(methods: Sequence[Shown]) -> str:
     """What was done, and what came of it."""
     if len(methods) > 1 or len(methods[0].runs) > 1:
         return _of_many(methods)
-    found = methods[0].runs[0].results
-    subject, metrics = found.subject, found.test.metrics
+    evaluation = methods[0].runs[0].results
+    subject, metrics = evaluation.subject, evaluation.test.metrics
     chains = f" by {count(subject.chains, 'chain')}" if subject.chains > 1 else ""
-    said = [
+    parts = [
         f"{count(subject.draws, 'draw')}{chains} from the posterior of a network "
         f"({plain(subject.model)}) on {plain(subject.data, 60)}, {count(subject.steps, 'step')}"
         f"{' a chain' if chains else ' in all'}."
     ]
-    alone = {name: fmean(values) for name, values in found.test.by_draw.items() if values}
+    alone = {name: fmean(values) for name, values in evaluation.test.by_draw.items() if values}
     if "err" in metrics:
-        said.append(
-            f"Averaged, they get {percent(metrics['err'])} of {found.test.rows:,} test rows wrong"
+        parts.append(
+            f"Averaged, they get {percent(metrics['err'])} of {evaluation.test.rows:,} "
+            "test rows wrong"
         )
         share = alone.get("err")
-        said[-1] += "." if share is None else f"; one alone gets {percent(share)} wrong on average."
+        parts[-1] += (
+            "." if share is None else f"; one alone gets {percent(share)} wrong on average."
+        )
     elif "rmse" in metrics:
         error = metric_value("rmse", metrics["rmse"])
-        said.append(f"Averaged, they miss {found.test.rows:,} test rows by {error} (RMSE)")
+        parts.append(f"Averaged, they miss {evaluation.test.rows:,} test rows by {error} (RMSE)")
         error = metric_value("rmse", alone.get("rmse"))
-        said[-1] += f"; one alone by {error} on average." if "rmse" in alone else "."
-    return " ".join(said)
+        parts[-1] += f"; one alone by {error} on average." if "rmse" in alone else "."
+    return " ".join(parts)
 
 
 def _of_many(methods: Sequence[Shown]) -> str:
@@ -89,18 +92,20 @@ def _of_many(methods: Sequence[Shown]) -> str:
 
 def tiles(run: Reported) -> list[Tile]:
     """The numbers most readers came for."""
-    found = run.results
+    evaluation = run.results
     shown = [
         Tile(
             metric_title(name),
-            metric_value(name, found.test.metrics[name]),
+            metric_value(name, evaluation.test.metrics[name]),
             about,
-            _over_draws(name, found.test.by_draw.get(name, [])),
+            _over_draws(name, evaluation.test.by_draw.get(name, [])),
         )
-        for name, about in _TILES.get(found.task, _TILES["classification"]).items()
-        if name in found.test.metrics
+        for name, about in _TILES.get(evaluation.task, _TILES["classification"]).items()
+        if name in evaluation.test.metrics
     ]
-    areas = [d.metrics["auroc"] for d in found.out_of_distribution.values() if "auroc" in d.metrics]
+    areas = [
+        d.metrics["auroc"] for d in evaluation.out_of_distribution.values() if "auroc" in d.metrics
+    ]
     if areas:
         about = f"for telling other data apart, mean of {count(len(areas), 'set')}"
         shown.append(Tile("AUROC", metric_value("auroc", fmean(areas)), about))
@@ -121,7 +126,7 @@ def facts(run: Reported) -> dict[str, str]:
     moved = f"{subject.parameters:,}"
     if subject.sampled != subject.parameters:
         moved += f", sampled through {subject.sampled:,} coordinates"
-    found = {
+    texts = {
         "Method": plain(subject.method),
         "Data": plain(subject.data),
         "Network": plain(subject.model),
@@ -139,7 +144,7 @@ def facts(run: Reported) -> dict[str, str]:
         ),
         "Directory": plain(run.place),
     }
-    return {name: text for name, text in found.items() if text}
+    return {name: text for name, text in texts.items() if text}
 
 
 def _time(run: Reported) -> str:

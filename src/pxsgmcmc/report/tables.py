@@ -59,13 +59,13 @@ _DETECTION = (
 _OVER_SEEDS = "Over seeds: mean ± standard deviation."
 
 
-def comparison_table(found: Comparison) -> Table:
+def comparison_table(comparison: Comparison) -> Table:
     """Metrics as rows, methods as columns, the best in bold."""
-    told = {d.row for d in found.differences if d.told_apart}
+    told_apart = {d.row for d in comparison.differences if d.told_apart}
     rows = []
-    for row in found.rows:
+    for row in comparison.rows:
         arrow = {True: " ↓", False: " ↑", None: ""}[row.lower_is_better]
-        star = " *" if row.key in told else ""
+        star = " *" if row.key in told_apart else ""
         cells = [Cell(plain(row.title, 60) + arrow + star)]
         for summary in row.methods:
             if summary is None:
@@ -74,19 +74,19 @@ def comparison_table(found: Comparison) -> Table:
                 text = with_spread(row.key.rpartition("/")[2], summary.mean, summary.sd)
                 cells.append(Cell(text, summary.best))
         rows.append(cells)
-    seeds = {m.name: len(m.seeds) for m in found.methods}
+    seeds = {m.name: len(m.seeds) for m in comparison.methods}
     heads = [f"{plain(name, 40)} ({count(many, 'seed')})" for name, many in seeds.items()]
     note = "↓ lower is better, ↑ higher is better; the best mean is bold"
-    if told:
+    if told_apart:
         note += "; * at least two methods differ by more than their seeds do (p < 0.05, corrected)"
-    meanings = beside_a_table({row.key.rpartition("/")[2] for row in found.rows})
+    meanings = beside_a_table({row.key.rpartition("/")[2] for row in comparison.rows})
     return Table("Methods side by side", ["", *heads], rows, f"{note}. {meanings}".strip())
 
 
-def differences_table(found: Comparison) -> Table | None:
+def differences_table(comparison: Comparison) -> Table | None:
     """Every pair of methods on every row, with p-values."""
-    titles = {row.key: row.title for row in found.rows}
-    pairs = {d: f"{plain(d.second, 40)} − {plain(d.first, 40)}" for d in found.differences}
+    titles = {row.key: row.title for row in comparison.rows}
+    pairs = {d: f"{plain(d.second, 40)} − {plain(d.first, 40)}" for d in comparison.differences}
     one_pair = len(set(pairs.values())) == 1
     rows = [
         [
@@ -122,14 +122,14 @@ def splits_tables(methods: Sequence[Shown], *, explained: bool) -> list[Table]:
     parts = [part for part, read in _PARTS.items() if any(map(read, all_runs(methods)))]
     if len(methods) == 1:
         columns = [(methods[0], part) for part in parts]
-        found = [_metrics_table("All draws together", columns, parts)]
+        tables = [_metrics_table("All draws together", columns, parts)]
     else:
-        found = _by_part(methods, parts)
+        tables = _by_part(methods, parts)
     if not explained:
-        return found
+        return tables
     metrics = {name for run in all_runs(methods) for name in run.results.test.metrics}
-    note = f"{found[0].note} {beside_a_table(metrics)}".strip()
-    return [found[0]._replace(note=note), *found[1:]]
+    note = f"{tables[0].note} {beside_a_table(metrics)}".strip()
+    return [tables[0]._replace(note=note), *tables[1:]]
 
 
 def _by_part(methods: Sequence[Shown], parts: Sequence[str]) -> list[Table]:
@@ -185,8 +185,8 @@ def corruptions_table(methods: Sequence[Shown]) -> Table | None:
     scores = _present(split for one in pooled for split in one.values())
 
     def split(run: Reported, severity: str) -> Split | None:
-        found = run.results.corruptions
-        return found.pooled.get(severity) if found else None
+        corruptions = run.results.corruptions
+        return corruptions.pooled.get(severity) if corruptions else None
 
     rows = [
         [
@@ -202,9 +202,9 @@ def corruptions_table(methods: Sequence[Shown]) -> Table | None:
 
 def every_corruption(method: Shown) -> Iterator[Table]:
     """A row for each corruption, a column for each severity, one table a metric."""
-    found = [c for run in method.runs if (c := run.results.corruptions)]
+    corruptions = [c for run in method.runs if (c := run.results.corruptions)]
     for metric in ("err", "nll", "ece"):
-        alike = [c for c in found if metric in c.values and c.names == found[0].names]
+        alike = [c for c in corruptions if metric in c.values and c.names == corruptions[0].names]
         if not alike:
             continue
         rows = []
@@ -224,8 +224,8 @@ def detection_table(methods: Sequence[Shown]) -> Table | None:
     rows = []
     for name in names:
         for method in methods:
-            found = [d for r in method.runs if (d := r.results.out_of_distribution.get(name))]
-            cells = [_detected(found, metric) for metric in _DETECTION]
+            detections = [d for r in method.runs if (d := r.results.out_of_distribution.get(name))]
+            cells = [_detected(detections, metric) for metric in _DETECTION]
             rows.append([Cell(_of(plain(name, 60), method, methods)), *cells])
     note = (
         "(inside): the test data count as positive, (outside): the others do. ± is over seeds, or "
@@ -235,13 +235,13 @@ def detection_table(methods: Sequence[Shown]) -> Table | None:
     return Table("Told apart by entropy", head, rows, note) if rows else None
 
 
-def _detected(found: Sequence[Detection], metric: str) -> Cell:
-    values = [d.metrics[metric] for d in found if metric in d.metrics]
+def _detected(detections: Sequence[Detection], metric: str) -> Cell:
+    values = [d.metrics[metric] for d in detections if metric in d.metrics]
     if not values:
         return Cell(MISSING)
     if len(values) > 1:
         return Cell(with_spread(metric, fmean(values), stdev(values)))
-    over_subsets = found[0].spread.get(metric) if found[0].subsets > 1 else None
+    over_subsets = detections[0].spread.get(metric) if detections[0].subsets > 1 else None
     return Cell(with_spread(metric, values[0], over_subsets))
 
 

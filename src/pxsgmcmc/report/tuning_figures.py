@@ -160,9 +160,9 @@ def _said(tuning: Tuning, searched: SearchRange) -> str:
 def _frontier(tuning: Tuning) -> list[tuple[float, float]]:
     """(seconds, score) of healthy scores that nothing sooner beats."""
     scores = [s for t in tuning.trials for s in t.scores if s.is_fit and s.nll is not None]
-    found: list[tuple[float, float]] = []
+    points: list[tuple[float, float]] = []
     for score in sorted(scores, key=lambda s: (s.seconds, s.nll)):
         assert score.nll is not None
-        if not found or score.nll < found[-1][1]:
-            found.append((score.seconds, score.nll))
-    return found
+        if not points or score.nll < points[-1][1]:
+            points.append((score.seconds, score.nll))
+    return points

@@ -69,10 +69,10 @@ def _count(scale: str, out: int, into: int) -> int:
     from pxsgmcmc.expansion import plan
     from pxsgmcmc.models import build as build_model
 
-    asked = scale_named(scale).config({"sampler.name": "sgd", "sampler.step_size": 1.0})
-    assert asked.model is not None and asked.data is not None
+    config = scale_named(scale).config({"sampler.name": "sgd", "sampler.step_size": 1.0})
+    assert config.model is not None and config.data is not None
     side, channels = {"desk": (8, 1), "laptop": (16, 3), "paper": (32, 3)}[scale]
-    network = {name: getattr(asked.model, name) for name in ("depth", "width")}
+    network = {name: getattr(config.model, name) for name in ("depth", "width")}
     model = build_model("resnet_frn", classes=10, **network)
     example: Any = jax.ShapeDtypeStruct((1, side, side, channels), np.float32)
     shapes = jax.eval_shape(lambda key: model.init(key, example), jax.random.key(0))

@@ -46,18 +46,18 @@ def drawn(spec: FigureSpec, series: Sequence[Series], name: str) -> Drawing | No
     if spec.kind == "plane":
         return _plane(spec, shown, name)
     axes = panel(spec.x, spec.y)
-    said = kinds[spec.kind](axes, spec, shown)
-    if not said:
+    sentences = kinds[spec.kind](axes, spec, shown)
+    if not sentences:
         return None
     if spec.kind == "boxes":
         set_scale(axes, "x", whole=True)
     if spec.kind in ("lines", "layers"):
         suited_scale(axes, percent=spec.percent)
-    return finished(axes, name, spec.title, spec.caption, " ".join(said))
+    return finished(axes, name, spec.title, spec.caption, " ".join(sentences))
 
 
 def _lines(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
-    said = []
+    sentences = []
     for one in series:
         curves = [r.curves[spec.curve] for r in one.records if spec.curve in r.curves]
         if not curves:
@@ -68,8 +68,8 @@ def _lines(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
             draw(axes, Curve(x, curve), one.colour, linewidth=0.6, alpha=0.45)
         mean = _mean(alike)
         draw(axes, Curve(x, mean), one.colour, linewidth=1.7)
-        said.append(f"{one.name}: from {mean[0]:.3g} to {mean[-1]:.3g}.")
-    return said
+        sentences.append(f"{one.name}: from {mean[0]:.3g} to {mean[-1]:.3g}.")
+    return sentences
 
 
 def _x_of(records: Sequence[Record], spec: FigureSpec, length: int) -> list[float]:
@@ -90,7 +90,7 @@ def _layers(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
 
 
 def _roc(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
-    said = []
+    sentences = []
     for one in series:
         for number, record in enumerate(one.records):
             x = record.curves.get(f"{spec.curve}/false_alarms")
@@ -99,14 +99,14 @@ def _roc(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
                 look = {"linewidth": 1.5} if not number else {"linewidth": 0.6, "alpha": 0.4}
                 draw(axes, Curve([float(v or 0.0) for v in x], y), one.colour, **look)
                 if not number:
-                    said.append(f"{one.name} is drawn.")
+                    sentences.append(f"{one.name} is drawn.")
     for which in ("x", "y"):
         set_scale(axes, which, percent=True)
-    return said
+    return sentences
 
 
 def _histograms(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
-    said = []
+    sentences = []
     for one in series:
         kept = [r for r in one.records if f"{spec.curve}/edges" in r.curves]
         if not kept:
@@ -117,14 +117,14 @@ def _histograms(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
             share = counts / max(1.0, counts.sum())
             axes.stairs(share, edges, color=one.colour, linewidth=1.3, linestyle=style)
             middle = float((share * (edges[1:] + edges[:-1]) / 2).sum())
-            said.append(f"{one.name}, {side}: mean entropy {middle:.2g}.")
+            sentences.append(f"{one.name}, {side}: mean entropy {middle:.2g}.")
     for which in ("x", "y"):
         set_scale(axes, which)
-    return said
+    return sentences
 
 
 def _boxes(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
-    said, width = [], 0.8 / max(1, len(series))
+    sentences, width = [], 0.8 / max(1, len(series))
     for place, one in enumerate(series):
         for severity in range(1, 6):
             key = f"corruptions-{severity}/{spec.curve}"
@@ -138,9 +138,9 @@ def _boxes(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
             axes.plot([x, x], [first, third], color=one.colour, linewidth=3.0)
             axes.plot([x], [middle], marker="_", markersize=4.0, color=MUTED)
             if severity == 5:
-                said.append(f"{one.name}: median {middle:.3g} at severity 5.")
+                sentences.append(f"{one.name}: median {middle:.3g} at severity 5.")
     set_scale(axes, "y")
-    return said
+    return sentences
 
 
 def _plane(spec: FigureSpec, series: Sequence[Series], name: str) -> Drawing | None:

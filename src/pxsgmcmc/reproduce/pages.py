@@ -132,12 +132,12 @@ def _claims_table(verdicts: Mapping[str, Verdict]) -> Table:
     rows = []
     for name, verdict in verdicts.items():
         p = "" if verdict.p is None else f"{verdict.p:.2g}"
-        held = sum(t.word == "holds" for t in verdict.parts)
+        holding = sum(t.word == "holds" for t in verdict.parts)
         rows.append(
             [
                 Cell(f"{name}: {CLAIMS[name].text}"),
                 _word_cell("", verdict),
-                Cell(f"{held} of {len(verdict.parts)}"),
+                Cell(f"{holding} of {len(verdict.parts)}"),
                 Cell(p),
             ]
         )

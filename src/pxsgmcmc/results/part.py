@@ -56,6 +56,6 @@ class Curve(Part):
     values: dict[str, list[float]]  # metric -> one value for each of `at`
 
 
-def write(found: Part) -> bytes:
+def write(part: Part) -> bytes:
     """As JSON, indented, so that a person can read it."""
-    return msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(part), indent=1) + b"\n"

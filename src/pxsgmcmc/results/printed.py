@@ -32,8 +32,8 @@ def results_in_lines(results: "Results") -> str:
     lines = [f"Results: {_subject(results.subject)}"]
     lines += _table([["", "rows", *names], *_fewer(rows)])
     areas = [
-        f"{name} {_value(found.metrics, 'auroc')}"
-        for name, found in results.out_of_distribution.items()
+        f"{name} {_value(detection.metrics, 'auroc')}"
+        for name, detection in results.out_of_distribution.items()
     ]
     if areas:
         lines.append(f"out of distribution, auroc: {', '.join(areas)}")

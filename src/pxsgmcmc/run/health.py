@@ -57,7 +57,7 @@ def last_cycle_temperatures(run: Any) -> dict[str, Heat]:
     if not T or not facts.get("thermal_momentum") or not last:
         return {}
     steps = origin.get("collection", {}).get("cycle_length", 1)
-    found = {}
+    by_group = {}
     for group in last[0].get("temperature", {}):
         noise = facts.get("noise", {}).get(group)
         if not noise:  # a group without noise has no temperature; of a mixed one it is not known
@@ -69,9 +69,9 @@ def last_cycle_temperatures(run: Any) -> dict[str, Heat]:
             factor = sghmc_factors(h, friction)[0]
         # Momentum forgets itself in about 1 / (h friction) steps, twice as fast when squared.
         independent = max(1.0, steps * min(1.0, h * friction)) * len(last)
-        found[group] = Heat(
+        by_group[group] = Heat(
             value=float(np.mean([one.get("temperature", {}).get(group, np.nan) for one in last])),
             expected=T * noise**2 * factor,
             chance=3.0 * float(np.sqrt(2.0 / (sizes.get(group, 1) * independent))),
         )
-    return found
+    return by_group

@@ -11,41 +11,42 @@ class NoSuchDraw(UserError, IndexError):
     """An index or a slice that has no draws."""
 
 
-class Place(NamedTuple):
+class DrawPlace(NamedTuple):
     """Where a draw is."""
 
     chain: int  # among the chains of this run, from 0
     number: int  # in its chain, from 1
 
 
-def in_turns(records: Sequence[Any]) -> list[Place]:
+def in_turns(records: Sequence[Any]) -> list[DrawPlace]:
     """The first draw of each chain, then the second of each, and so on."""
     chains = [
-        [Place(chain, draw.number) for draw in record.draws] for chain, record in enumerate(records)
+        [DrawPlace(chain, draw.number) for draw in record.draws]
+        for chain, record in enumerate(records)
     ]
     return [place for turn in zip_longest(*chains) for place in turn if place is not None]
 
 
-def one_of(places: Sequence[Place], index: int) -> Place:
+def one_of(places: Sequence[DrawPlace], index: int) -> DrawPlace:
     """The place with this index; negative ones count from the end.
 
     Example:
-      >>> one_of([Place(0, 1), Place(0, 2)], -1)
-      Place(chain=0, number=2)
+      >>> one_of([DrawPlace(0, 1), DrawPlace(0, 2)], -1)
+      DrawPlace(chain=0, number=2)
     """
     if not -len(places) <= index < len(places):
         raise NoSuchDraw(f"`run[{index}]` is not there: {_there_are(places)}.")
     return places[index]
 
 
-def chosen(places: Sequence[Place], index: slice) -> Sequence[Place]:
+def chosen(places: Sequence[DrawPlace], index: slice) -> Sequence[DrawPlace]:
     """The places of a slice, of which there must be some."""
     if not places[index]:
         raise NoSuchDraw(f"`run[{_spell(index)}]` has no draws: {_there_are(places)}.")
     return places[index]
 
 
-def after_first(places: Sequence[Place], draws: int) -> list[Place]:
+def after_first(places: Sequence[DrawPlace], draws: int) -> list[DrawPlace]:
     """Without the first so many draws of each chain."""
     check_count("skip", draws)
     left = [place for place in places if place.number > draws]
@@ -55,7 +56,7 @@ def after_first(places: Sequence[Place], draws: int) -> list[Place]:
     return left
 
 
-def _there_are(places: Sequence[Place]) -> str:
+def _there_are(places: Sequence[DrawPlace]) -> str:
     if not places:
         return "the run has none yet"
     return f"the run has {len(places)}, from 0 to {len(places) - 1}"

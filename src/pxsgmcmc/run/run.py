@@ -16,11 +16,11 @@ from pxsgmcmc.progress import Progress, Show, progress_for
 from pxsgmcmc.results import Diagnostics, Results, Verdict
 from pxsgmcmc.run.arrays import RunArrays
 from pxsgmcmc.run.artifacts import Artifacts
-from pxsgmcmc.run.handed_over import HandedOver
+from pxsgmcmc.run.delegated import DelegatedMethods
 from pxsgmcmc.run.health import verdict_on
 from pxsgmcmc.run.journals import log_of, saved_states, worst_status
-from pxsgmcmc.run.places import NoSuchDraw, Place, after_first, chosen, in_turns, one_of
-from pxsgmcmc.run.showing import html_of, summary_of
+from pxsgmcmc.run.places import DrawPlace, NoSuchDraw, after_first, chosen, in_turns, one_of
+from pxsgmcmc.run.representation import html_of, summary_of
 from pxsgmcmc.tree import from_arrays, nested
 from pxsgmcmc.types import Sampler, Tree
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pxsgmcmc.evaluate.options import DiagnoseOptions, EvaluateOptions
 
 
-class Run(RunArrays, HandedOver):
+class Run(RunArrays, DelegatedMethods):
     """Draws, collapsed to the model's own parameters: `run[0]` is the first, `run[10:]` a part.
 
     Draws of several chains come in turns: the first of each chain, then the second of each. Draws
@@ -94,7 +94,9 @@ class Run(RunArrays, HandedOver):
             states=self._states[number : number + 1],
             state_like=self._state_like,
         )
-        one._places = [Place(0, place.number) for place in self._places if place.chain == number]
+        one._places = [
+            DrawPlace(0, place.number) for place in self._places if place.chain == number
+        ]
         return one if len(one) == len(record.draws) else one._without_artifacts()
 
     def skip(self, draws: int) -> "Run":
@@ -109,16 +111,16 @@ class Run(RunArrays, HandedOver):
         self._artifacts = None
         return self
 
-    def _view(self, places: Sequence[Place]) -> "Run":
+    def _view(self, places: Sequence[DrawPlace]) -> "Run":
         return self._copied(places)._without_artifacts()
 
-    def _copied(self, places: Sequence[Place]) -> "Run":
+    def _copied(self, places: Sequence[DrawPlace]) -> "Run":
         view = copy(self)
         view.__dict__.pop("verdict", None)
         view._places = list(places)
         return view
 
-    def _load(self, place: Place) -> Tree:
+    def _load(self, place: DrawPlace) -> Tree:
         record = self._records[place.chain]
         arrays = record.load_draw(place.number)
         if self._like is None:
@@ -150,11 +152,11 @@ class Run(RunArrays, HandedOver):
         """Every draw, not read yet, with what identifies it."""
         return [StoredDraw(self._digest(place), self._loader(place)) for place in self._places]
 
-    def _digest(self, place: Place) -> bytes:
+    def _digest(self, place: DrawPlace) -> bytes:
         known = self._records[place.chain].draws[place.number - 1].sha256
         return bytes.fromhex(known) if known else digest_of(self._load(place))
 
-    def _loader(self, place: Place) -> Callable[[], Tree]:
+    def _loader(self, place: DrawPlace) -> Callable[[], Tree]:
         return lambda: self._load(place)
 
     def index(self, chain: int) -> list[Any]:

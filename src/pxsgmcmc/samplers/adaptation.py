@@ -180,9 +180,9 @@ def _restart(state: AdaptationState) -> AdaptationState:
 
     def blend(old: Array, squares: Array) -> Array:
         # On the log scale, so that units do not matter; what did not move keeps its mass.
-        found = jnp.where(squares > 0.0, squares / jnp.maximum(n - 1.0, 1.0), old)
+        variance = jnp.where(squares > 0.0, squares / jnp.maximum(n - 1.0, 1.0), old)
         share = n / (n + SHRINKAGE)
-        return jnp.exp(share * jnp.log(found) + (1.0 - share) * jnp.log(old))
+        return jnp.exp(share * jnp.log(variance) + (1.0 - share) * jnp.log(old))
 
     variance = map_like(blend, spread.variance, spread.squares)
     # The stiffest direction keeps its share of the step.

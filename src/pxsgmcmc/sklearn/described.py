@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from pxsgmcmc.config.prepared import Prepared
+from pxsgmcmc.config.data_description import DataDescription
 from pxsgmcmc.data.standardise import Standardisation
 from pxsgmcmc.sklearn.programs import Model
 
@@ -28,7 +28,7 @@ def described(
     kind, *rest = model.network.key if isinstance(model.network.key, tuple) else ("own",)
     if kind != "dense":
         return {}
-    prepared = Prepared(
+    prepared = DataDescription(
         name="data",
         shape=(model.features,),
         dtype="float32",

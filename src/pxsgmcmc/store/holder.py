@@ -25,7 +25,7 @@ _Text = Annotated[str, msgspec.Meta(pattern="^[ -~]*$", max_length=255)]  # fit 
 Condition = Literal["gone", "running", "stopped", "unknown"]
 
 
-class Place(NamedTuple):
+class ProcessPlace(NamedTuple):
     """Where a process number means something."""
 
     host: str
@@ -64,7 +64,10 @@ class Holder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def condition(self) -> Condition:
         """What is certain of the process; "unknown" if nothing is."""
         here = this_place()
-        if Place(self.host, self.boot, self.namespaces) != here or UNKNOWN in (*here, self.started):
+        if ProcessPlace(self.host, self.boot, self.namespaces) != here or UNKNOWN in (
+            *here,
+            self.started,
+        ):
             return "unknown"
         try:
             os.kill(self.process, 0)
@@ -72,10 +75,10 @@ class Holder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return "gone"
         except PermissionError:  # of another user, and there
             pass
-        found = _look_up(self.process)
-        if found is None:  # /proc hides the processes of others (its option hidepid)
+        status = _look_up(self.process)
+        if status is None:  # /proc hides the processes of others (its option hidepid)
             return "unknown"
-        state, started = found
+        state, started = status
         if started != self.started or state in "ZX":  # Z: dead, its parent did not notice yet
             return "gone"
         return "stopped" if state in "Tt" else "running"
@@ -83,31 +86,31 @@ class Holder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def myself(lease: float) -> Holder:
     """This process, with a new token."""
-    found = _look_up(os.getpid())
+    status = _look_up(os.getpid())
     return Holder(
         os.getpid(),
         *this_place(),
-        started=found[1] if found else UNKNOWN,
+        started=status[1] if status else UNKNOWN,
         token=secrets.token_hex(16),
         lease=lease,
     )
 
 
-def this_place() -> Place:
+def this_place() -> ProcessPlace:
     """Where this process is."""
     host = socket.gethostname().encode("ascii", "replace").decode()[:64]
     if not Path("/proc/self").exists():
-        return Place(host, "none", "none")  # a system without namespaces
+        return ProcessPlace(host, "none", "none")  # a system without namespaces
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         spaces = [os.readlink("/proc/self/ns/pid")]
         if os.path.lexists("/proc/self/ns/time"):  # Linux 5.6 and later
             spaces.append(os.readlink("/proc/self/ns/time"))
         if int(os.readlink("/proc/self")) != os.getpid():
-            return Place(host, boot, UNKNOWN)  # this /proc is that of another namespace
+            return ProcessPlace(host, boot, UNKNOWN)  # this /proc is that of another namespace
     except OSError:
-        return Place(host, UNKNOWN, UNKNOWN)
-    return Place(host, boot, " ".join(spaces))
+        return ProcessPlace(host, UNKNOWN, UNKNOWN)
+    return ProcessPlace(host, boot, " ".join(spaces))
 
 
 def _look_up(process: int) -> tuple[str, str] | None:

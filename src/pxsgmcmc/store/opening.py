@@ -56,8 +56,8 @@ def create_run(
         lease.release()
         raise
     start = journal.start(facts.identity)
-    held = contents.Contents(facts, config, [], [start])
-    return Run(folder, held, (lease, Resumption(0, 0, start, False, [])), [])
+    committed = contents.Contents(facts, config, [], [start])
+    return Run(folder, committed, (lease, Resumption(0, 0, start, False, [])), [])
 
 
 def open_run(
@@ -78,21 +78,21 @@ def open_run(
         its log or its states.
     """
     folder = Path(path)
-    held = contents.steady(folder, lambda: contents.read_contents(folder))
-    notes, made_by = [], held.manifest.version
+    committed = contents.steady(folder, lambda: contents.read_contents(folder))
+    notes, made_by = [], committed.manifest.version
     if made_by != version():
         notes.append(f"`{folder}` was made by version {printable(made_by)}, this is {version()}.")
     if not writable:
-        return Run(folder, held, None, notes)
+        return Run(folder, committed, None, notes)
     lease = lock.acquire(folder, say)
     try:
         with lease.committing():
-            held = contents.read_contents(folder)
-            resumed = repair(folder, held)
+            committed = contents.read_contents(folder)
+            resumed = repair(folder, committed)
     except BaseException:
         lease.release()
         raise
-    return Run(folder, held, (lease, resumed), notes + resumed.notes)
+    return Run(folder, committed, (lease, resumed), notes + resumed.notes)
 
 
 def check_free(folder: Path) -> None:

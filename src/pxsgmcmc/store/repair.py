@@ -26,30 +26,34 @@ class Resumption(NamedTuple):
     notes: list[str]
 
 
-def repair(folder: Path, held: contents.Contents) -> Resumption:
+def repair(folder: Path, committed: contents.Contents) -> Resumption:
     """Make `folder` as if its last writer had stopped right after saving the state."""
-    identity = held.manifest.identity
-    found = state.find(folder, held)
-    if found.best is None and found.problems:
-        raise CorruptRun(found.problems[0])
-    log = _place_in_log(folder / layout.LOG, identity, found.best)
-    if found.waiting:
+    identity = committed.manifest.identity
+    states = state.find(folder, committed)
+    if states.best is None and states.problems:
+        raise CorruptRun(states.problems[0])
+    log = _place_in_log(folder / layout.LOG, identity, states.best)
+    if states.waiting:
         files.put_in_place(folder / layout.STATE / layout.LAST)
-    _finish_renames(folder, held)
-    _cut_if_longer(folder / layout.INDEX, held.marks[-1].end)
+    _finish_renames(folder, committed)
+    _cut_if_longer(folder / layout.INDEX, committed.marks[-1].end)
     _cut_if_longer(folder / layout.LOG, log.end)
-    _remove_leftovers(folder, held)
-    header = found.best.header if found.best else None
+    _remove_leftovers(folder, committed)
+    header = states.best.header if states.best else None
     return Resumption(
         header.serial if header else 0,
         header.draws if header else 0,
         log,
-        found.last_is_good or found.waiting,
-        [f"{problem} Going on from state {header.serial}." for problem in found.problems if header],
+        states.last_is_good or states.waiting,
+        [
+            f"{problem} Going on from state {header.serial}."
+            for problem in states.problems
+            if header
+        ],
     )
 
 
-def _place_in_log(path: Path, identity: str, stored: state.Stored | None) -> journal.Mark:
+def _place_in_log(path: Path, identity: str, stored: state.StoredState | None) -> journal.Mark:
     """Where the log was when the state was saved; what came later will be written again."""
     place = journal.start(identity)
     for mark, _ in journal.scan(path, identity):
@@ -59,19 +63,19 @@ def _place_in_log(path: Path, identity: str, stored: state.Stored | None) -> jou
     return place
 
 
-def check_log(path: Path, place: journal.Mark, stored: state.Stored | None) -> None:
+def check_log(path: Path, place: journal.Mark, stored: state.StoredState | None) -> None:
     """Refuse a log that has lost lines which were there when the state was saved."""
     if stored and (place.lines, place.seal) != (stored.header.log, stored.header.log_seal):
         raise CorruptRun(f"`{path}` has lost lines: the state was saved after {stored.header.log}.")
 
 
-def _finish_renames(folder: Path, held: contents.Contents) -> None:
-    for draw in held.draws:
+def _finish_renames(folder: Path, committed: contents.Contents) -> None:
+    for draw in committed.draws:
         path = folder / layout.DRAWS / draw.name
         if not os.path.lexists(path):
             files.read_hashed(path, draw.bytes, draw.sha256)
             files.put_in_place(path)
-    for name, entry in held.manifest.artifacts.items():
+    for name, entry in committed.manifest.artifacts.items():
         path = folder / name
         if os.path.lexists(files.beside(path)) and _is_whole(files.beside(path), entry):
             files.put_in_place(path)
@@ -90,8 +94,8 @@ def _cut_if_longer(path: Path, end: int) -> None:
         files.cut(path, end)
 
 
-def _remove_leftovers(folder: Path, held: contents.Contents) -> None:
+def _remove_leftovers(folder: Path, committed: contents.Contents) -> None:
     for name, _ in list(layout.walk(folder)):
-        if contents.is_leftover(name, held):
+        if contents.is_leftover(name, committed):
             with files.writing(folder / name):
                 os.unlink(folder / name)

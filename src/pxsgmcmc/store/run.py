@@ -46,16 +46,16 @@ class Run:
     def __init__(
         self,
         path: Path,
-        held: contents.Contents,
+        committed: contents.Contents,
         writer: tuple[lock.Lease, Resumption] | None,
         notes: list[str],
     ):
         self.path = path
-        self.config = held.config
+        self.config = committed.config
         self.notes = notes
-        self._manifest = held.manifest
-        self._draws = held.draws
-        self._marks = held.marks
+        self._manifest = committed.manifest
+        self._draws = committed.draws
+        self._marks = committed.marks
         self._lease = None
         if writer:
             self._lease, resumed = writer
@@ -119,25 +119,25 @@ class Run:
     def rewind(self) -> SavedState | None:
         """Go back to the last saved state: the next draw is the one after those it had made."""
         with self._committing():
-            found = self._find_state()
-            saved = _saved(self.path, found)
+            states = self._find_state()
+            saved = _saved(self.path, states)
             self._serial, self._made = (saved.serial, saved.draws) if saved else (0, 0)
-            self._last_is_good = found.last_is_good
+            self._last_is_good = states.last_is_good
             return saved
 
-    def _find_state(self) -> state.Found:
+    def _find_state(self) -> state.SavedStates:
         # Read anew: while another process writes, its state may know of draws that came after ours,
         # or even after this look at the index; then another look finds nothing wrong.
-        def look() -> state.Found:
+        def look() -> state.SavedStates:
             return state.find(self.path, contents.read_contents(self.path))
 
-        found = None
+        states = None
         for _ in contents.attempts(self.path):
-            found = contents.steady(self.path, look)
-            if not found.problems:
+            states = contents.steady(self.path, look)
+            if not states.problems:
                 break
-        assert found is not None
-        return found
+        assert states is not None
+        return states
 
     def commit_draw(
         self, arrays: Mapping[str, Any], *, step: int, energy: float | None = None, **facts: Any
@@ -260,10 +260,10 @@ class Run:
         return self._lease.committing()
 
 
-def _saved(folder: Path, found: state.Found) -> SavedState | None:
-    if found.best is None and found.problems:
-        raise CorruptRun(found.problems[0])
-    if found.best is None:
+def _saved(folder: Path, states: state.SavedStates) -> SavedState | None:
+    if states.best is None and states.problems:
+        raise CorruptRun(states.problems[0])
+    if states.best is None:
         return None
-    header, arrays = found.best.header, state.arrays_of(folder, found.best)
-    return SavedState(arrays, header.meta, header.draws, header.serial, found.problems)
+    header, arrays = states.best.header, state.arrays_of(folder, states.best)
+    return SavedState(arrays, header.meta, header.draws, header.serial, states.problems)

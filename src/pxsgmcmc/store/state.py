@@ -45,14 +45,14 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
 
 
-class Stored(NamedTuple):
+class StoredState(NamedTuple):
     """A state file that is as it was written."""
 
     header: Header
     payload: bytes
 
 
-class Found(NamedTuple):
+class SavedStates(NamedTuple):
     """What the state folder holds.
 
     Attributes:
@@ -63,11 +63,11 @@ class Found(NamedTuple):
       all: every good state.
     """
 
-    best: Stored | None
+    best: StoredState | None
     problems: list[str]
     last_is_good: bool
     waiting: bool
-    all: list[Stored]
+    all: list[StoredState]
 
 
 def save(
@@ -105,13 +105,17 @@ def save(
     return header
 
 
-def find(run_folder: Path, held: Contents) -> Found:
+def find(run_folder: Path, committed: Contents) -> SavedStates:
     """Read both states, check them against the index, and choose."""
-    folder, identity, draws = run_folder / layout.STATE, held.manifest.identity, held.marks
+    folder, identity, draws = (
+        run_folder / layout.STATE,
+        committed.manifest.identity,
+        committed.marks,
+    )
     files.check_folder(folder)
     problems: list[str] = []
 
-    def look(path: Path) -> Stored | None:
+    def look(path: Path) -> StoredState | None:
         try:
             return _read(path, identity, draws)
         except files.Missing:
@@ -126,17 +130,17 @@ def find(run_folder: Path, held: Contents) -> Found:
     if last is None and not os.path.lexists(folder / layout.LAST):
         last = _read_part(files.beside(folder / layout.LAST), identity, draws)
         waiting = last is not None
-        if not waiting and (held.manifest.resumable or os.path.lexists(folder / layout.PREV)):
+        if not waiting and (committed.manifest.resumable or os.path.lexists(folder / layout.PREV)):
             problems.append(f"`{folder / layout.LAST}` is missing.")
     if last and last.header.serial > 1 and not os.path.lexists(folder / layout.PREV):
         problems.append(f"`{folder / layout.PREV}` is missing.")
     if last and prev and prev.header.serial != last.header.serial - 1:
         problems.append(f"`{folder}` has `last` and `prev` that do not follow one another.")
     good = [state for state in (last, prev) if state is not None]
-    return Found(good[0] if good else None, problems, last_is_good, waiting, good)
+    return SavedStates(good[0] if good else None, problems, last_is_good, waiting, good)
 
 
-def _read_part(path: Path, identity: str, draws: Sequence[Mark]) -> Stored | None:
+def _read_part(path: Path, identity: str, draws: Sequence[Mark]) -> StoredState | None:
     """A state that was written whole and not renamed; an unfinished one is nothing to report."""
     try:
         return _read(path, identity, draws)
@@ -144,7 +148,7 @@ def _read_part(path: Path, identity: str, draws: Sequence[Mark]) -> Stored | Non
         return None
 
 
-def _read(path: Path, identity: str, draws: Sequence[Mark]) -> Stored:
+def _read(path: Path, identity: str, draws: Sequence[Mark]) -> StoredState:
     with os.fdopen(files.open_plain(path), "rb") as file, files.reading(path):
         try:
             body, _ = sealed.unseal_line(file.readline(MAX_LINE), identity)
@@ -158,10 +162,10 @@ def _read(path: Path, identity: str, draws: Sequence[Mark]) -> Stored:
         raise CorruptRun(f"`{path}` is not as it was written: its SHA-256 differs.")
     if header.draws >= len(draws) or draws[header.draws].seal != header.draws_seal:
         raise CorruptRun(f"`{path}` speaks of draw {header.draws}, which is not in the index.")
-    return Stored(header, payload)
+    return StoredState(header, payload)
 
 
-def arrays_of(run_folder: Path, stored: Stored) -> dict[str, np.ndarray]:
+def arrays_of(run_folder: Path, stored: StoredState) -> dict[str, np.ndarray]:
     """The arrays of a state."""
     try:
         return tensors.decode(stored.payload)

@@ -68,7 +68,7 @@ def _verify_once(folder: Path) -> Findings:
 
     try:
         facts = manifest.read(folder)
-        held = contents.Contents(facts, "", *contents.read_index(folder, facts.identity))
+        committed = contents.Contents(facts, "", *contents.read_index(folder, facts.identity))
     except CorruptRun as error:
         # Without these two nothing else can be judged.
         return Findings([str(error)], [], 0, 0)
@@ -76,41 +76,41 @@ def _verify_once(folder: Path) -> Findings:
         manifest.read_config(folder, facts.config_sha256)
     with collecting():
         lock.writer(folder)
-    for draw in held.draws:
+    for draw in committed.draws:
         with collecting():
             contents.read_draw(folder, draw)
     for name in facts.artifacts:
         with collecting():
             manifest.read_artifact(folder, facts, name)
     with collecting():
-        problems += _check_states_and_log(folder, held)
+        problems += _check_states_and_log(folder, committed)
     with files.reading(folder):
         listing = list(layout.walk(folder))
-    problems += _name_strangers(folder, listing, held)
-    leftovers = [name for name, _ in listing if contents.is_leftover(name, held)]
+    problems += _name_strangers(folder, listing, committed)
+    leftovers = [name for name, _ in listing if contents.is_leftover(name, committed)]
     sizes = [entry.st_size for _, entry in listing if stat.S_ISREG(entry.st_mode)]
     return Findings(list(dict.fromkeys(problems)), leftovers, len(sizes), sum(sizes))
 
 
-def _check_states_and_log(folder: Path, held: contents.Contents) -> list[str]:
-    facts = held.manifest
-    found = state.find(folder, held)
+def _check_states_and_log(folder: Path, committed: contents.Contents) -> list[str]:
+    facts = committed.manifest
+    states = state.find(folder, committed)
     log = [journal.start(facts.identity)]
     log += [mark for mark, _ in contents.read_log(folder, facts.identity)]
-    for stored in found.all:
+    for stored in states.all:
         state.arrays_of(folder, stored)
         check_log(folder / layout.LOG, log[min(stored.header.log, len(log) - 1)], stored)
-    return found.problems
+    return states.problems
 
 
 def _name_strangers(
-    folder: Path, listing: list[tuple[str, os.stat_result]], held: contents.Contents
+    folder: Path, listing: list[tuple[str, os.stat_result]], committed: contents.Contents
 ) -> list[str]:
     """A sentence for each name, or kind of file, that has no place in a run directory."""
     states = {f"{layout.STATE}/{layout.LAST}", f"{layout.STATE}/{layout.PREV}"}
-    draws = {f"{layout.DRAWS}/{draw.name}" for draw in held.draws}
+    draws = {f"{layout.DRAWS}/{draw.name}" for draw in committed.draws}
     ours = {layout.CONFIG, layout.MANIFEST, layout.INDEX, layout.LOG, lock.LOCK}
-    ours |= states | draws | held.manifest.artifacts.keys()
+    ours |= states | draws | committed.manifest.artifacts.keys()
     # A committed draw that was not renamed yet.
     ours |= {name + files.PART for name in draws if not os.path.lexists(folder / name)}
     problems = []
@@ -118,7 +118,7 @@ def _name_strangers(
         if stat.S_ISDIR(entry.st_mode):
             known = layout.is_folder(name)
         elif stat.S_ISREG(entry.st_mode):
-            known = name in ours or contents.is_leftover(name, held)
+            known = name in ours or contents.is_leftover(name, committed)
         else:
             problems.append(f"`{folder}` has {name!r}, which is a link, a pipe or a device.")
             continue

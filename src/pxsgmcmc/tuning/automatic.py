@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pxsgmcmc.config.build import Built
 from pxsgmcmc.config.sampler_sections import AUTO, AnySampler, Cyclical, Groups
 from pxsgmcmc.config.schema import Config, Measured
-from pxsgmcmc.config.together import automatic_settings
+from pxsgmcmc.config.validate import automatic_settings
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.tuning.flat_energy import FlatEnergy
 from pxsgmcmc.tuning.pilot import Pilot, pilot_along

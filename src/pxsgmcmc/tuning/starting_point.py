@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pxsgmcmc.config import Config
 from pxsgmcmc.config.build import Built, build
 from pxsgmcmc.config.sampler_sections import AUTO, SGHMC, SGLD, SGNHT, Cyclical
-from pxsgmcmc.config.together import automatic_settings
+from pxsgmcmc.config.validate import automatic_settings
 from pxsgmcmc.errors import Diverged, UserError
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.tuning.automatic import filled_config, measure_there

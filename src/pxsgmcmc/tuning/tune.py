@@ -14,7 +14,7 @@ from pxsgmcmc.config.toml import as_toml
 from pxsgmcmc.errors import UserError, one_line
 from pxsgmcmc.jobs import Engine
 from pxsgmcmc.jobs.engines import engine_named
-from pxsgmcmc.jobs.here import Here
+from pxsgmcmc.jobs.in_process import InProcess
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.results import Trial, Tuning
 from pxsgmcmc.store import files, lock
@@ -187,7 +187,7 @@ def _with_settings(config: Config, settings: Mapping[str, Any], problem: Problem
 
 def _engine(engine: str | Engine, at_once: int | None, problem: Problem | None) -> Engine:
     named = engine_named(engine, at_once) if isinstance(engine, str) else engine
-    return named if problem is None else Here(problem)
+    return named if problem is None else InProcess(problem)
 
 
 def _write(book: TrialBook, own_problem: bool, say: Callable[[str], None]) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from pxsgmcmc import likelihoods
-from pxsgmcmc.config.prepared import read_prepared
+from pxsgmcmc.config.data_description import read_description
 from pxsgmcmc.config.problem import init_of, scaled
 from pxsgmcmc.config.section import AtLeast0, Positive
 from pxsgmcmc.errors import CorruptRun
@@ -34,7 +34,7 @@ def problem_of_estimator(origin: dict[str, Any], place: Any) -> Problem | None:
       origin: of the manifest.
       place: the run directory, for messages.
     """
-    prepared = read_prepared(origin, place)
+    prepared = read_description(origin, place)
     if prepared is None or origin.get("described") is None:
         return None
     try:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from pxsgmcmc.chain.together import Together, Wishes, share
+from pxsgmcmc.chain.process_group import Together, Wishes, share
 from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.store import Run as StoredRun
 

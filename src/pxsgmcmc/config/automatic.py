@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pxsgmcmc.config.schema import Config
-from pxsgmcmc.config.together import automatic_settings
+from pxsgmcmc.config.validate import automatic_settings
 
 if TYPE_CHECKING:
     from pxsgmcmc.config.build import Built

@@ -6,7 +6,7 @@ from typing import Any
 NONE = "(none)"
 
 
-def what_differs(
+def setting_differences(
     settings: Mapping[str, dict[str, Any]], spell: Callable[[Any], str] = str
 ) -> list[str]:
     """A sentence for each name: its settings where they are not the same for all.
@@ -16,7 +16,7 @@ def what_differs(
       spell: how a value is written.
 
     Example:
-      >>> what_differs({"A": {"x": 1, "y": 2}, "B": {"x": 1, "y": 3}})
+      >>> setting_differences({"A": {"x": 1, "y": 2}, "B": {"x": 1, "y": 3}})
       ['A has y = 2.', 'B has y = 3.']
     """
     keys = list(dict.fromkeys(key for table in settings.values() for key in table))

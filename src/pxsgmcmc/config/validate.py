@@ -5,7 +5,7 @@ from pxsgmcmc.config.schema import Config
 from pxsgmcmc.errors import UserError
 
 
-def check_together(config: Config) -> Config:
+def check_settings_agree(config: Config) -> Config:
     """Return `config` if its settings go together, else raise `UserError`."""
     chain, expansion = config.chain, config.expansion
     _check_problem(config)
@@ -28,12 +28,12 @@ def check_together(config: Config) -> Config:
             "start each as a run of its own."
         )
     if not (expansion.out or expansion.into):
-        for setting, asked in (
+        for setting, is_set in (
             ("rank", expansion.rank is not None),
             ("inner", expansion.inner > 1.0),
             ("frozen", expansion.frozen),
         ):
-            if asked:
+            if is_set:
                 raise UserError(
                     f"`expansion.{setting}` needs factors: set `expansion.out` or `expansion.into`."
                 )

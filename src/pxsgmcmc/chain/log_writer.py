@@ -4,16 +4,16 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from pxsgmcmc.chain.averages import Averages
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.log_line import in_words
-from pxsgmcmc.chain.since import Averages
 from pxsgmcmc.chain.under_way import Chain
 from pxsgmcmc.progress import Progress
 
 SHARE_OF_A_LINE = 0.01  # of all steps, after which the log gets a line however fast the chain is
 
 
-class Telling:
+class LogWriter:
     """Writes a line now and then: draws cut chunks short, and a line covers all since the last.
 
     Args:

@@ -9,7 +9,7 @@ from pxsgmcmc.data import Dataset, Split, Standardisation
 from pxsgmcmc.errors import CorruptRun
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class DataDescription(msgspec.Struct, frozen=True):
     """How inputs look, how they are scaled, and what the outputs are called.
 
     Attributes:
@@ -51,16 +51,16 @@ class Prepared(msgspec.Struct, frozen=True):
         )
 
 
-def prepared_of(dataset: Dataset) -> Prepared:
+def description_of(dataset: Dataset) -> DataDescription:
     """What to keep of a data set.
 
     Example:
       >>> from pxsgmcmc.data import load
-      >>> prepared_of(load("two-moons")).classes
+      >>> description_of(load("two-moons")).classes
       ('upper', 'lower')
     """
     x = dataset.splits["train"].x
-    return Prepared(
+    return DataDescription(
         name=dataset.name,
         shape=x.shape[1:],
         dtype=str(x.dtype),
@@ -73,12 +73,12 @@ def prepared_of(dataset: Dataset) -> Prepared:
     )
 
 
-def read_prepared(origin: dict[str, Any], place: Any) -> Prepared | None:
+def read_description(origin: dict[str, Any], place: Any) -> DataDescription | None:
     """What the manifest of a run has of its data; None if it was made without a configuration."""
     if origin.get("prepared") is None:
         return None
     try:
-        kept = msgspec.convert(origin["prepared"], Prepared)
+        kept = msgspec.convert(origin["prepared"], DataDescription)
         dtype = np.dtype(kept.dtype)
     except (msgspec.ValidationError, TypeError) as error:
         raise CorruptRun(f"`{place}` does not say what its inputs look like: {error}.") from None
@@ -87,7 +87,7 @@ def read_prepared(origin: dict[str, Any], place: Any) -> Prepared | None:
     return kept
 
 
-def _size(kept: Prepared) -> int:
+def _size(kept: DataDescription) -> int:
     size = 1
     for length in kept.shape:
         size *= max(length, 0)

@@ -13,7 +13,7 @@ WholeNumber = Annotated[int | None, tyro.conf.arg(metavar="N")]
 ProblemName = Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")]
 
 
-def opened(
+def run_at(
     directory: str,
     problem: str | None = None,
     skip: int = 0,
@@ -30,7 +30,7 @@ def opened(
       settings: flags over the [evaluate] section of the run's configuration.
       data: whether to read the data of the run; predictions need none.
     """
-    from pxsgmcmc.cli.surroundings import check_devices
+    from pxsgmcmc.cli.startup_checks import check_devices
     from pxsgmcmc.config.opening import open_any
     from pxsgmcmc.config.own_problem import own_problem
     from pxsgmcmc.errors import UserError, check_count, printable

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pxsgmcmc.export import Exported
 
 
-class HandedOver:
+class DelegatedMethods:
     """What a run can do besides what it does itself; `Run` is one."""
 
     @property

@@ -15,7 +15,7 @@ _CODES = {Locked: 5, UserError: 2, Diverged: 3, CorruptRun: 4}  # the first that
 
 
 @dataclass(frozen=True)
-class Here:
+class InProcess:
     """The engine of a problem that has no configuration to be made from elsewhere.
 
     Attributes:
@@ -40,7 +40,7 @@ class Here:
     def _code(self, job: Job, watch: Watch) -> tuple[int, str]:
         """The exit code that a process would have had, and its last words."""
         try:
-            return work(job, lambda stage: _Told(job, stage, watch), self.problem), ""
+            return work(job, lambda stage: _StageProgress(job, stage, watch), self.problem), ""
         except KeyboardInterrupt:  # while nothing listened: the store is made to be left
             return 128 + signal.SIGINT, ""
         except tuple(_CODES) as error:
@@ -49,7 +49,7 @@ class Here:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _StageProgress:
     """Passes on how far a stage is."""
 
     job: Job
