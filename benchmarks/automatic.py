@@ -128,7 +128,7 @@ def outcome_of(run: px.Run) -> list[str]:
     assert results.test is not None
     lengths = run.origin["collection"]
     steps = f"{lengths['burn_in']:,} + {lengths['draws']} x {lengths['cycle_length']:,}"
-    expanded = "yes" if run.origin["fit"]["expanded"] else "no"
+    expanded = run.origin["method"]
     return [verdict, expanded, steps, f"{float(results.test.metrics['nll']):.3f}"]
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from pxsgmcmc.chain.groups import by_group
 from pxsgmcmc.samplers.sghmc import SGHMCState
-from pxsgmcmc.sklearn.programs import Program, Spec
 from pxsgmcmc.tree import size
+from pxsgmcmc.tuning.engine.programs import Program, Settings, Spec
 from pxsgmcmc.types import Batch, Tree
 
 
@@ -24,37 +24,41 @@ class Stepper:
     """A program with data: takes steps of all chains, and gradients.
 
     Attributes:
-      spec: of the program.
       program: compiled.
-      data: (x, y, weights), filled up to the size of the program.
+      data: (x, y, weights), perhaps filled up with rows of no weight.
       count: rows that are not filling.
-      streams: rows of each chain's steps; empty if a step sees all rows.
-      keys: of the noise of each chain.
+      streams: rows of each chain's steps.
+      keys: of the noise and of the augmentation, stacked; a pair for each chain where they run one
+        after the other.
       masses: of each leaf of a position.
+      last_layer: scale of the default prior.
     """
 
-    spec: Spec
     program: Program
     data: Batch
     count: int
     streams: Sequence[Any]
     keys: Any
     masses: tuple[float, ...]
+    last_layer: float
+
+    @property
+    def spec(self) -> Spec:
+        """Of the program."""
+        return self.program.spec
+
+    def settings(self, h: float, friction: dict[str, float]) -> Settings:
+        """With the masses and the prior of the chains."""
+        return Settings(h, friction, self.masses, self.last_layer)
 
     def steps(
         self, state: Any, first: int, count: int, h: float, friction: dict[str, float]
     ) -> tuple[Any, Any]:
         """State and sums after so many steps of all chains, from step number `first`."""
-        rows = np.zeros((1, 1, 1), np.int32)
+        rows = None
         if self.spec.batch:
-            rows = self.table(np.stack([one.rows(first, count) for one in self.streams]))
-        return self.call(state, count, rows, h, friction, np.ones(self.spec.chains, bool))
-
-    def table(self, rows: np.ndarray) -> np.ndarray:
-        """Rows in a table of one size, so that any number of steps uses the same program."""
-        table = np.zeros((self.spec.chains, self.most, self.spec.batch), np.int32)
-        table[:, : rows.shape[1]] = rows
-        return table
+            rows = np.stack([one.rows(first, count) for one in self.streams])
+        return self.call(state, count, rows, h, friction)
 
     @property
     def most(self) -> int:
@@ -65,33 +69,41 @@ class Stepper:
         self,
         state: Any,
         count: int,
-        rows: np.ndarray,
+        rows: np.ndarray | None,
         h: float,
         friction: dict[str, float],
-        active: np.ndarray,
+        active: np.ndarray | None = None,
     ) -> tuple[Any, Any]:
-        """The program, with numbers of the types that it was compiled for."""
-        given = {name: np.float32(value) for name, value in friction.items()}
+        """The program, with arrays of the types and shapes that it was compiled for."""
+        table = np.zeros((self.spec.chains, 1, 1), np.int32)
+        if rows is not None and self.spec.batch:
+            table = np.zeros((self.spec.chains, self.most, self.spec.batch), np.int32)
+            table[:, : rows.shape[1]] = rows
         return self.program.advance(
             state,
             np.int32(count),
-            rows,
+            table,
             self.data,
-            np.float32(h),
-            given,
-            tuple(map(np.float32, self.masses)),
+            self.settings(h, friction).typed(),
             self.keys,
-            active,
+            np.ones(self.spec.chains, bool) if active is None else active,
         )
 
-    def gradients(self, positions: Tree, rows: np.ndarray | None) -> Tree:
-        """Of the energy at the position of each chain, on given rows (chains, batch) or on all."""
+    def gradients(self, positions: Tree, rows: np.ndarray | None, first: int = -1) -> Tree:
+        """Of the energy at the position of each chain, on given rows (chains, batch) or on all.
+
+        Args:
+          positions: stacked.
+          rows: of the batch of each chain.
+          first: so many chains are wanted; where they run one by one, the others are left out.
+        """
         momentum = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), positions)
         start: Any = np.zeros(self.spec.chains, np.int32)
         rest = SGHMCState(start, positions, momentum)
-        table = np.zeros((1, 1, 1), np.int32) if rows is None else self.table(rows[:, None])
+        active = np.arange(self.spec.chains) < (first if first > 0 else self.spec.chains)
+        table = None if rows is None else rows[:, None]
         friction = dict.fromkeys(by_group(positions), 0.0)
-        after, _ = self.call(rest, 1, table, 1.0, friction, np.ones(self.spec.chains, bool))
+        after, _ = self.call(rest, 1, table, 1.0, friction, active)
         return jax.tree.map(lambda m: -np.asarray(m), after.momentum)
 
 
