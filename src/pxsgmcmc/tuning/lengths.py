@@ -3,7 +3,7 @@
 from pxsgmcmc.chain.collection import Collection
 
 SHORTEST, LONGEST = 20, 1500  # steps between draws
-SPACING = 1.5  # memories between draws: energies still repeat themselves by half after one
+SPACING = 2.5  # memories between draws: energies still repeat themselves by half after one
 BURN_IN = 6  # cycles, after the steps that led to the settings
 SETTLING = 0.3  # share of the steps that are burn-in at least, where time cuts them short
 USED = 0.9  # share of the time that is left that chains are given
