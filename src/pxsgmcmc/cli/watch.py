@@ -10,6 +10,7 @@ import tyro
 
 from pxsgmcmc.cli.opening import Directory
 from pxsgmcmc.cli.run_facts import status
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.cli.sparklines import sparkline
 from pxsgmcmc.errors import check_number, printable
 from pxsgmcmc.progress import clock
@@ -18,6 +19,7 @@ from pxsgmcmc.store.chains import is_several, not_begun, read_chains
 from pxsgmcmc.store.layout import chain_folder
 
 _KEPT = 4000  # lines of a log that are drawn
+_RECENT = 10  # lines whose mean speed says what is left; that of one jumps on a busy machine
 
 
 class Glimpse(NamedTuple):
@@ -51,9 +53,7 @@ def watch(
     folder = Path(directory)
     if once or not sys.stdout.isatty():
         for glimpses in _looks(folder, seconds, once=once):
-            print(
-                "\n".join(line for glimpse in glimpses for line in described(glimpse)), flush=True
-            )
+            say("\n".join(line for glimpse in glimpses for line in described(glimpse)))
         return
     from rich.live import Live
     from rich.text import Text
@@ -102,7 +102,8 @@ def described(glimpse: Glimpse) -> list[str]:
     if not glimpse.log:
         return [head, "  nothing is logged yet"] if not glimpse.ended else [head]
     last = glimpse.log[-1]
-    speed = last.get("steps_per_second", 0.0)
+    recent = [line.get("steps_per_second") or 0.0 for line in glimpse.log[-_RECENT:]]
+    speed = sum(recent) / len(recent)
     head += (
         f"  {last['step'] / max(last['total_steps'], 1):.0%}, draw {last['draws']}/"
         f"{last['all_draws']}, step {last['step']}/{last['total_steps']}"

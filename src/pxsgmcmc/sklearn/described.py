@@ -16,7 +16,7 @@ def described(
     inputs: Standardisation,
     targets: Standardisation | None,
 ) -> dict[str, Any]:
-    """For the manifest, read by `config.of_estimator`; empty for networks of the user's own.
+    """For the manifest, read by `config.estimator_problem`; empty for networks of the user's own.
 
     Args:
       model: network and likelihood.

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from pxsgmcmc import results
-from pxsgmcmc.evaluate.findings import with_findings
 from pxsgmcmc.health import Evidence, Heat, judge
+from pxsgmcmc.run.findings import with_findings
 from tests.helpers.made_up_results import result
 
 SKIPPED = results.Skipped(reason="too short")
