@@ -21,7 +21,7 @@ from pxsgmcmc.rng import streams
 from pxsgmcmc.run import Run
 from pxsgmcmc.sklearn.described import described
 from pxsgmcmc.sklearn.fitted import Fitted, stacked_draws, tree_of
-from pxsgmcmc.sklearn.frames import check_kind
+from pxsgmcmc.sklearn.frames import FrameOutput
 from pxsgmcmc.sklearn.networks import hashable, network_of
 from pxsgmcmc.sklearn.programs import Model, forward_for, prior_of, program_for
 from pxsgmcmc.sklearn.rows import WeightedRows, filled, round_size, standardisation
@@ -38,7 +38,7 @@ PREDICTED_TOGETHER = 1024  # rows
 REMEDY = "Ask for more `draws` or a larger `max_seconds`, or a smaller `network`; see `run_`."
 
 
-class PXEstimator(BaseEstimator):
+class PXEstimator(FrameOutput, BaseEstimator):
     """Settings, fitting and draws; see `PXClassifier` and `PXRegressor`."""
 
     def __init__(
@@ -67,20 +67,6 @@ class PXEstimator(BaseEstimator):
         self.out = out
         self.warm_start = warm_start
         self.verbose = verbose
-
-    def set_output(self, *, transform: str | None = None) -> "PXEstimator":
-        """Give predictions of several columns as "pandas" or "polars" frames; "default" as arrays.
-
-        Args:
-          transform: the kind; None leaves it as it is. The name is scikit-learn's.
-        """
-        if transform is not None:
-            self._sklearn_output_config = {"transform": check_kind(transform)}
-        return self
-
-    @property
-    def _frames(self) -> str:
-        return getattr(self, "_sklearn_output_config", {}).get("transform", "default")
 
     @property
     def run_(self) -> Run:
