@@ -98,8 +98,8 @@ class PXEstimator(FrameOutput, BaseEstimator):
         """
         run = self.run_[:]  # what is found out about a part of a run is not kept with it
         run.problem = dataclasses.replace(run.problem, test=tuple(run.problem.train))
-        title = title or f"{type(self).__name__}, judged on the rows it was fitted to"
-        return run.report(path, title=title)
+        judged = f"{type(self).__name__}, judged on the rows it was fitted to"
+        return run.report(path, title=title or judged)
 
     def _fit(
         self,
@@ -139,8 +139,7 @@ class PXEstimator(FrameOutput, BaseEstimator):
         )
         shown = progress_for(type(self).__name__, bool(self.verbose))
         try:
-            records = self._begun(request, shown)
-            records = run_chains(request, records, shown)
+            records = run_chains(request, self._begun(request, shown), shown)
         finally:
             shown.close()
         self._keep(records, request, given, weighted, inputs, targets, names)
