@@ -218,3 +218,23 @@ def test_numbers_that_no_chain_has_are_answered(healthy, tmp_path, where, value)
     shutil.copytree(healthy, folder)
     forge(folder, bodies)
     look_with_every_command(folder, (where, value))
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "value"),
+    [
+        *(("step", "remove", None), ("total_steps", "remove", None), ("draws", "remove", None)),
+        *(("steps_per_second", "replace", v) for v in (5e-324, -1.0, "nan", "inf")),
+        *(("energy", "replace", v) for v in (1e308, "-inf")),
+        ("temperature", "remove", None),
+    ],
+)
+def test_a_log_that_no_chain_wrote_is_answered(healthy, tmp_path, name, how, value):
+    """Its first and its last line, of a run that is not over."""
+    bodies, folder = bodies_of(healthy), tmp_path / "run"
+    for place in (0, len(bodies.log) - 1):
+        change(bodies, ("log", place, name), how, value)
+    bodies.manifest["status"] = "running"
+    shutil.copytree(healthy, folder)
+    forge(folder, bodies)
+    look_with_every_command(folder, (name, how, value))

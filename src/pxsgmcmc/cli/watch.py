@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import msgspec
 import tyro
 
 from pxsgmcmc.cli.opening import Directory
@@ -16,6 +17,7 @@ from pxsgmcmc.errors import check_number, printable
 from pxsgmcmc.progress import clock
 from pxsgmcmc.store import open_run
 from pxsgmcmc.store.chains import is_several, not_begun, read_chains
+from pxsgmcmc.store.known_facts import LogLine
 from pxsgmcmc.store.layout import chain_folder
 
 _KEPT = 4000  # lines of a log that are drawn
@@ -101,17 +103,17 @@ def described(glimpse: Glimpse) -> list[str]:
     head = f"{printable(glimpse.name)}  {printable(glimpse.state)}"
     if not glimpse.log:
         return [head, "  nothing is logged yet"] if not glimpse.ended else [head]
-    last = glimpse.log[-1]
+    last = msgspec.convert(glimpse.log[-1], LogLine)  # which gives a value to what is not there
     recent = [line.get("steps_per_second") or 0.0 for line in glimpse.log[-_RECENT:]]
     speed = sum(recent) / len(recent)
     head += (
-        f"  {last['step'] / max(last['total_steps'], 1):.0%}, draw {last['draws']}/"
-        f"{last['all_draws']}, step {last['step']}/{last['total_steps']}"
+        f"  {last.step / max(last.total_steps, 1):.0%}, draw {last.draws}/{last.all_draws}, step "
+        f"{last.step}/{last.total_steps}"
     )
-    if not glimpse.ended and speed:
-        head += f", {clock((last['total_steps'] - last['step']) / speed)} left"
+    if not glimpse.ended and speed > 0.0:
+        head += f", {clock((last.total_steps - last.step) / speed)} left"
     series = {"energy": [line.get("energy") for line in glimpse.log]}
-    for group in last.get("temperature", {}):
+    for group in last.temperature:
         series[f"T[{group}]"] = [line.get("temperature", {}).get(group) for line in glimpse.log]
     series["steps/s"] = [line.get("steps_per_second") for line in glimpse.log]
     width = max(map(len, series))
