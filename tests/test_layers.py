@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "errors": set(),
     "memory": set(),
     "notebook": set(),
-    "progress": {"notebook"},
+    "progress": {"errors", "notebook"},
     "results": set(),
     "types": set(),
     "health": {"results"},

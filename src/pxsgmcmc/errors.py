@@ -110,6 +110,17 @@ def printable(text: Any, most: int = 500) -> str:
     return shown if len(shown) <= most else shown[: most - 3] + "..."
 
 
+def printable_lines(text: Any) -> str:
+    r"""Text of several lines, each without control characters; what is shown passes through it.
+
+    Example:
+      >>> printable_lines("a name" + chr(27) + "[2J" + chr(10) + "  another")
+      'a name?[2J\n  another'
+    """
+    lines = str(text).expandtabs(4).split("\n")
+    return "\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines)
+
+
 def printable_texts(value: Any) -> Any:
     """A value of JSON in which every text, names included, is `printable`.
 
@@ -134,6 +145,11 @@ def one_line(value: Any) -> str:
     return printable(repr(value), 80)
 
 
+def nearest(word: Any, known: Iterable[str]) -> list[str]:
+    """The one of `known` that is spelt most like `word`, if any is."""
+    return difflib.get_close_matches(str(word), list(known), n=1)
+
+
 def did_you_mean(word: Any, known: Iterable[str]) -> str:
     """The end of a message about a word that is none of `known`: the nearest one, or all of them.
 
@@ -142,5 +158,5 @@ def did_you_mean(word: Any, known: Iterable[str]) -> str:
       ('did you mean `digits`?', 'known: digits, wine.')
     """
     names = list(known)
-    close = difflib.get_close_matches(str(word), names, n=1)
+    close = nearest(word, names)
     return f"did you mean `{close[0]}`?" if close else f"known: {', '.join(names)}."

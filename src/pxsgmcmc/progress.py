@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, Literal, Protocol, TextIO
 
 from pxsgmcmc import notebook
+from pxsgmcmc.errors import printable
 
 
 class Progress(Protocol):
@@ -74,7 +75,7 @@ class Lines:
     def say(self, sentence: str) -> None:
         """The sentence, behind the label."""
         with suppress(OSError, ValueError):  # the reader may go away: the work goes on
-            print(f"{self.label}: {sentence}", file=self._stream, flush=True)
+            print(printable(f"{self.label}: {sentence}", 2000), file=self._stream, flush=True)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -100,19 +101,19 @@ class Bar:
             transient=True,
         )
         self._clock = _Clock()
-        self._task = self._bar.add_task(label, total=1.0, text="starting")
+        self._task = self._bar.add_task(printable(label), total=1.0, text="starting")
         self._bar.start()
 
     def tell(self, share: float, text: str, seconds_left: float | None = None) -> None:
         """Move the bar."""
         with suppress(OSError):  # the terminal may be closed: the work goes on
             words = text + self._clock.left(share, seconds_left)
-            self._bar.update(self._task, completed=share, text=words)
+            self._bar.update(self._task, completed=share, text=printable(words))
 
     def say(self, sentence: str) -> None:
         """The sentence above the bar."""
         with suppress(OSError):
-            self._bar.console.print(sentence, markup=False, highlight=False)
+            self._bar.console.print(printable(sentence, 2000), markup=False, highlight=False)
 
     def close(self) -> None:
         """Take the bar away."""
@@ -180,6 +181,8 @@ def clock(seconds: float) -> str:
       >>> clock(3723), clock(59.6)
       ('1:02:03', '1:00')
     """
+    if not abs(seconds) < 1e10:  # three centuries, or no number: a speed that no chain has
+        return "?"
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

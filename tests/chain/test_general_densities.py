@@ -41,6 +41,15 @@ def test_a_target_without_data_is_sampled_and_its_draws_are_stacked(run):
     np.testing.assert_allclose(run.energies, energies, rtol=1e-4, atol=1e-5)
 
 
+def test_chains_in_float64_keep_its_digits(in_float64):
+    sampler = px.hmc(px.from_log_density(lambda q: -0.5 * jnp.sum(q**2)), 0.1, leapfrog_steps=1)
+    run = px.sample(sampler, jnp.ones(2), draws=2, cycle_length=1, chains=2, progress=False)
+    draws = run.stacked()
+    assert draws.dtype == np.float64
+    # Two squares and their sum: far more digits than float32 has.
+    np.testing.assert_allclose(run.energies, 0.5 * (draws**2).sum(-1), rtol=1e-14)
+
+
 def test_adaptation_that_was_stopped_in_the_middle_goes_on_bit_for_bit(run, tmp_path, monkeypatch):
     from pxsgmcmc.chain.runner import Runner
 

@@ -10,7 +10,7 @@ import pytest
 import pxsgmcmc as px
 from pxsgmcmc.chain import provenance, runner, sample
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.store import open_run, verify
+from pxsgmcmc.store import Run, open_run, verify
 from tests.helpers import chain_problems as problems
 from tests.helpers.chain_problems import run, same, settings
 
@@ -132,3 +132,24 @@ def test_a_chain_that_fails_to_start_frees_the_directory(tmp_path, monkeypatch):
         with pytest.raises(RuntimeError):
             run(out=tmp_path / "run")
     assert run(out=tmp_path / "run", resume=True).status == "done"
+
+
+def test_a_chain_killed_before_it_could_say_that_it_is_done_says_so_when_it_goes_on(
+    tmp_path, monkeypatch
+):
+    class Killed(BaseException):
+        """As SIGKILL between the last state and the manifest."""
+
+    def kill_at_the_end(self, status=None, **progress):
+        if status == "done":
+            raise Killed
+        update(self, status, **progress)
+
+    update = Run.update
+    monkeypatch.setattr(Run, "update", kill_at_the_end)
+    with pytest.raises(Killed):
+        run("sghmc", out=tmp_path / "run")
+    assert open_run(tmp_path / "run").status == "running"
+    monkeypatch.undo()
+    run("sghmc", out=tmp_path / "run", resume=True)
+    assert open_run(tmp_path / "run").status == "done"

@@ -1,5 +1,8 @@
 """`pxsgmcmc data corrupt` from end to end, and what it says when it cannot."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -76,3 +79,22 @@ def test_a_file_in_the_way_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="`out` cannot be made at"):
         corrupt_set("digits", str(tmp_path / "file" / "out"))
+
+
+@pytest.mark.slow
+def test_its_processes_import_nothing_from_the_current_folder(tmp_path):
+    for name in ("pickle", "socket", "numpy", "tyro"):
+        (tmp_path / f"{name}.py").write_text("open('executed', 'w')\nraise SystemExit(9)\n")
+    # As the installed script: the first place to import from is its own folder.
+    script = tmp_path / "bin" / "pxsgmcmc"
+    script.parent.mkdir()
+    script.write_text(
+        "import sys\nfrom pxsgmcmc.cli import main\n"
+        "if __name__ == '__main__':\n    sys.exit(main(sys.argv[1:]))\n"
+    )
+    words = ["data", "corrupt", "digits", "out", "--limit", "2"]
+    done = subprocess.run(
+        [sys.executable, script, *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "executed").exists()

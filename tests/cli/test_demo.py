@@ -109,7 +109,7 @@ def test_what_is_wrong_is_said_before_anything_is_run(tmp_path, monkeypatch):
     assert_one_line(said, 2, "px_sghmc-0` holds a run with other settings: remove it, or give")
     assert lock.writer(tmp_path / "demo") is None
     said = call("demo", "--out", str(tmp_path / "demo/px_sghmc-0"))
-    assert_one_line(said, 2, "holds a run: give another folder")
+    assert_one_line(said, 2, "or one with an earlier demo", "name another")
     monkeypatch.setattr(demo_command, "_NEEDED", ("json", "no_such_package"))
     said = call("demo", *out)
     assert_one_line(said, 2, "no_such_package cannot be found", "pip install 'pxsgmcmc[all]'")

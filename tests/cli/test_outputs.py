@@ -9,6 +9,7 @@ import pytest
 
 from pxsgmcmc.cli.outputs import check_target, write_output, writing_output
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.moving import push
 from pxsgmcmc.store import create_chains, create_run
 from tests.helpers.cli_calls import assert_one_line, call
 from tests.helpers.small_settings import SMALL
@@ -40,7 +41,7 @@ def world(tmp_path_factory):
     (mine / "full").mkdir(parents=True)
     (mine / "empty").mkdir()
     (mine / "full" / "thesis.tex").write_text("years of work")
-    for ending in ("npy", "html", "json"):
+    for ending in ("npy", "html", "json", "px"):
         (mine / f"file.{ending}").write_text("mine")
         (mine / f"folder.{ending}").mkdir()
         (mine / f"link.{ending}").symlink_to(mine / f"file.{ending}")
@@ -51,6 +52,14 @@ def world(tmp_path_factory):
     (mine / "aside").symlink_to(mine / "empty")
     (mine / "nowhere").symlink_to(mine / "not-there")
     (mine / "test.outputs").write_text("short, but mine")
+    for folder, name in FOLDERS_OF_OTHERS.items():
+        (mine / folder).mkdir(parents=True)
+        (mine / folder / name).write_text("mine")
+    (mine / "linked" / "desk").mkdir(parents=True)
+    (mine / "linked" / "desk" / "index.html").symlink_to(mine / "file.html")
+    (mine / "sent").mkdir()
+    (mine / "sent" / "moving.json.part").symlink_to(mine / "file.json")
+    push(root / "other", str(root / "store"))
     np.save(root / "x.npy", np.zeros((2, 3)))
     return root
 
@@ -75,6 +84,23 @@ def files_of_every_kind(ending: str, in_run: list[str]) -> list[tuple[str, ...]]
     return [*targets, (f"mine/into/new.{ending}", "--force")]
 
 
+# A file of somebody else's with the name that a command gives to its own.
+FOLDERS_OF_OTHERS = {
+    "best": "best.toml",
+    "csv": "trials.csv",
+    "journal": "optuna.journal",
+    "weights": "weights.safetensors",
+    "log": "log.jsonl",
+    "page": "page.html",
+    "report": "report.html",
+    "pages/desk": "index.html",
+    "lemma/desk": "lemma.html",
+}
+# Places for a folder at which none may be made.
+NO_FOLDERS = ["mine/full", "mine/file.npy", "mine/aside", "mine/nowhere", "mine/pipe.npy"]
+IN_RUNS = ["run", "run/eval/new", "mine/into/new", "chains/new"]
+REPRODUCE = ["reproduce", "lemma", "--seeds", "1"]
+
 WRITERS = {
     "predict": (
         ["predict", "{run}", "{root}/x.npy", "-o"],
@@ -93,6 +119,46 @@ WRITERS = {
                 *("chains/chains.json", "chains/chain-0000/manifest.json"),
             ],
         ),
+    ),
+    "export": (
+        ["export", "{run}", "-o"],
+        files_of_every_kind("px", ["run/eval/m.px", "other/draws/m.px", "chains/m.px"]),
+    ),
+    "tune": (
+        ["tune", "digits/sghmc", "--trials", "1", "--out"],
+        [(name,) for name in (*NO_FOLDERS, *IN_RUNS, "mine/best", "mine/csv", "mine/journal")],
+    ),
+    "meta-train": (
+        ["meta-train", "--outer-steps", "1", "--out"],
+        [(name,) for name in (*NO_FOLDERS, *IN_RUNS, "mine/weights", "mine/log", "mine/page")],
+    ),
+    "demo": (
+        ["demo", "--out"],
+        [(name,) for name in (*NO_FOLDERS, *IN_RUNS, "mine/report")],
+    ),
+    "reproduce --pages": (
+        [*REPRODUCE, "--results", "{root}/new", "--runs", "{root}/new", "--pages"],
+        [(name,) for name in ("mine/aside", "run/eval/new", "chains/new", "mine/pages")]
+        + [("mine/lemma",), ("mine/linked",), ("mine/into/new",)],
+    ),
+    "reproduce --results": (
+        [*REPRODUCE, "--results"],
+        [("mine/aside",), ("run/eval/new",), ("chains/new",)],
+    ),
+    "reproduce --runs": ([*REPRODUCE, "--runs"], [("mine/aside",), ("run/draws/new",)]),
+    "reproduce search": (["reproduce", "search", "--outcomes"], [("mine/aside",), ("run/new",)]),
+    "reproduce first-updates": (
+        ["reproduce", "first-updates", "--results"],
+        [("mine/aside",), ("run/new",)],
+    ),
+    "pull": (
+        ["pull", "{root}/store"],
+        [(name,) for name in (*NO_FOLDERS, "chains", "run/eval/new", "mine/into/new")],
+    ),
+    "push": (
+        ["push", "{run}"],
+        [(name,) for name in ("mine/full", "mine/file.npy", "mine/aside", "mine/sent", "other")]
+        + [("run/eval/new",), ("other/eval/new",), ("chains/new",)],
     ),
     "data corrupt": (
         ["data", "corrupt", "digits"],

@@ -21,7 +21,7 @@ PROGRAM = re.compile(
     re.DOTALL,
 )
 PROGRAMS = dict(PROGRAM.findall(PAGE.read_text("utf-8")))
-OTHER_MODULES = ("expand_linen.py", "expand_equinox.py")
+OTHER_PROGRAMS = ("expand_linen.py", "expand_equinox.py", "expand_nnx.py")
 SNIPPET = re.compile(r"```pycon\n(.*?)```", re.DOTALL)
 FRACTION = re.compile(r"\d+\.\d+")
 
@@ -42,8 +42,8 @@ def test_all_four_programs_are_on_the_page():
 @pytest.mark.parametrize(
     "program",
     [
-        # Of the libraries of modules the default suite takes one.
-        pytest.param(name, marks=[pytest.mark.slow] * (name in OTHER_MODULES))
+        # The stories have chains of networks of Flax and Equinox; `.ci/run` runs all programs.
+        pytest.param(name, marks=[pytest.mark.slow] * (name in OTHER_PROGRAMS))
         for name in PROGRAMS
     ],
 )

@@ -14,7 +14,8 @@ from tests.helpers.users_jax import as_users_have_it
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
-LONG = ("automatic.md", "tuning.md")  # `fit` and `tune` have tests of their own
+# What is on the others has tests of its own in the default suite; `.ci/run` runs all pages.
+QUICK = ("README.md", "regression.md")
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PROGRAMS = [
     page
@@ -59,7 +60,7 @@ def finished_runs(tmp_path_factory):
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name in LONG))
+        pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name not in QUICK))
         for page in PROGRAMS
     ],
 )

@@ -104,7 +104,7 @@ def examples(number):
     )
 
 
-@examples(150)
+@examples(60)
 @given(cases())
 def test_collapse_undoes_expand_bit_for_bit_and_merges_what_the_factors_do_one_by_one(case):
     check_both_directions(case)

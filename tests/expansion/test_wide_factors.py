@@ -8,6 +8,7 @@ from jax.flatten_util import ravel_pytree
 
 import pxsgmcmc as px
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.expansion.factors import wide_identity
 from pxsgmcmc.posterior import _log_volume
 from tests.expansion.r20_shapes import r20_shapes
 
@@ -90,3 +91,14 @@ def test_one_factor_alone_has_no_inside():
         px.plan(PARAMS, out=2, into=2, inner=0.5)
     with pytest.raises(UserError, match="`inner` needs full factors"):
         px.plan(PARAMS, out=2, into=2, inner=2.0, rank=1)
+
+
+def test_the_added_channels_start_as_large_as_the_others():
+    """Rows of N(0, 1 / width) have a squared norm of 1, as those of the identity.
+
+    The mean of its 400 added rows of width 200 is 1 within 5 standard errors, each sqrt(2 / 80,000)
+    of it: a false alarm once in a million.
+    """
+    first, last = wide_identity(jax.random.key(3), 200, 600, 2, jnp.float32)
+    assert first.shape == (600, 200) and last.shape == (200, 600)
+    assert abs(float(jnp.sum(first[200:] ** 2)) / 400 - 1.0) < 5.0 * np.sqrt(2.0 / 80_000)

@@ -1,5 +1,6 @@
 """Runs are sent and fetched whole: every interruption, damage and mix-up shows, none is kept."""
 
+import os
 import shutil
 import sys
 import uuid
@@ -232,3 +233,17 @@ def test_bad_places_are_told_in_one_line(run, memory, tmp_path, monkeypatch):
     assert "secret" not in said.err
     monkeypatch.setitem(sys.modules, "fsspec", None)
     assert_one_line(call("push", str(run), memory), 2, "pip install 'pxsgmcmc[remote]'")
+
+
+def test_no_pipe_or_link_at_a_place_is_read_or_written_through(run, tmp_path):
+    place, victim = tmp_path / "place", tmp_path / "victim"
+    place.mkdir()
+    victim.write_text("mine")
+    os.mkfifo(place / "moving.json")
+    with pytest.raises(UserError, match=r"has no moving\.json"):  # and does not wait for the pipe
+        pull(str(place), tmp_path / "back")
+    (place / "moving.json").unlink()
+    (place / "moving.json.part").symlink_to(victim)
+    with pytest.raises(UserError, match="symbolic link"):
+        push(run, str(place))
+    assert victim.read_text() == "mine"

@@ -59,8 +59,8 @@ MUTANTS = [
     Mutant(
         "sums that miss the last step",
         "chain/executors.py",
-        "jnp.arange(len(reports.energy)) < count",
-        "jnp.arange(len(reports.energy)) < count - 1",
+        "jnp.arange(len(reports.energy), dtype=jnp.int32) < count",
+        "jnp.arange(len(reports.energy), dtype=jnp.int32) < count - 1",
         (f"{SUMS}::test_energies_are_summed_and_the_last_is_the_last",),
     ),
     Mutant(

@@ -71,7 +71,9 @@ def run(sampler, position, data):
     return state
 
 
-@pytest.mark.parametrize(("network", "depth"), [(mlp, 2), (cnn, 1)])
+@pytest.mark.parametrize(
+    ("network", "depth"), [(mlp, 2), pytest.param(cnn, 1, marks=pytest.mark.slow)]
+)
 def test_px_sghmc_with_frozen_factors_is_sghmc(network, depth):
     apply, params, data = network()
     U = classification(apply, data_size=64, prior=px.priors.normal(0.2))

@@ -86,15 +86,17 @@ def assert_answered(said: Said, what: Any) -> None:
 def look_with_every_command(folder: Path, what: Any) -> list[int]:
     """Commands that look without computing; the CPU seconds they may take are bounded."""
     codes = []
-    for command in ("show", "verify", "compare"):
+    away = str(folder.parent / "away")
+    for command, *more in (["show"], ["verify"], ["compare"], ["watch", "--once"], ["push", away]):
         before = time.process_time()
-        said = call(command, str(folder))
+        said = call(command, str(folder), *more)
         assert time.process_time() - before < 20.0, what
         assert_answered(said, what)
         codes.append(said.code)
-    said = call("list", str(folder.parent))
-    assert_answered(said, what)
-    assert said.code == 0
+    for command in ("list", "jobs"):
+        said = call(command, str(folder.parent))
+        assert_answered(said, what)
+        assert said.code == 0, (what, said)
     try:
         run = open_run(folder)
         list(run.read_log())
@@ -156,7 +158,7 @@ def test_a_run_that_is_sealed_again_unchanged_is_healthy(healthy, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(healthy, folder)
     forge(folder, bodies_of(folder))
-    assert look_with_every_command(folder, "unchanged") == [0, 0, 0]
+    assert look_with_every_command(folder, "unchanged") == [0, 0, 0, 0, 0]
 
 
 ORIGIN = [
@@ -169,11 +171,16 @@ ORIGIN = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["resume", "predict", "evaluate", "diagnose", "report"])
+@pytest.mark.parametrize(
+    "command", ["resume", "predict", "evaluate", "diagnose", "report", "export"]
+)
 def test_commands_that_compute_answer_too(healthy, tmp_path, command):
     """Every fact of the origin is taken away, then made nonsense, then made text that acts."""
     np.save(tmp_path / "x.npy", np.zeros((2, 8, 8, 1), np.uint8))
-    more = [str(tmp_path / "x.npy"), "-o", str(tmp_path / "p.npy"), "--force"]
+    more = {
+        "predict": [str(tmp_path / "x.npy"), "-o", str(tmp_path / "p.npy"), "--force"],
+        "export": ["-o", str(tmp_path / "m.px"), "--force"],
+    }
     original, tried = bodies_of(healthy), 0
     for path in ORIGIN:
         for how, value in (("remove", None), ("replace", [1]), ("replace", ESCAPE)):
@@ -184,9 +191,50 @@ def test_commands_that_compute_answer_too(healthy, tmp_path, command):
             if command == "resume":
                 bodies.manifest["status"] = "interrupted"
             forge(folder, bodies)
-            said = call(command, str(folder), *(more if command == "predict" else []))
+            said = call(command, str(folder), *more.get(command, []))
             assert said.code in (0, 2, 3, 4, 5), (path, how, value, said)
             assert said.code == 0 or said.err.splitlines()[-1].startswith("pxsgmcmc: "), said
             assert "\x1b" not in said.out + said.err, (path, how, value)
             tried += 1
     assert tried == 3 * len(ORIGIN)
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("sampler", "friction", "base"), "-inf"),
+        (("sampler", "friction", "base"), -1.0),
+        (("sampler", "noise", "base"), 1e308),
+        (("sampler", "noise", "base"), 1e-200),
+        (("sampler", "temperature"), 1e308),
+        (("sampler", "temperature"), 5e-324),
+        (("group_sizes", "base"), 0),
+    ],
+)
+def test_numbers_that_no_chain_has_are_answered(healthy, tmp_path, where, value):
+    """A verdict divides by what should be there, which these make zero or no number."""
+    bodies, folder = bodies_of(healthy), tmp_path / "run"
+    change(bodies, ("manifest", "origin", *where), "replace", value)
+    shutil.copytree(healthy, folder)
+    forge(folder, bodies)
+    look_with_every_command(folder, (where, value))
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "value"),
+    [
+        *(("step", "remove", None), ("total_steps", "remove", None), ("draws", "remove", None)),
+        *(("steps_per_second", "replace", v) for v in (5e-324, -1.0, "nan", "inf")),
+        *(("energy", "replace", v) for v in (1e308, "-inf")),
+        ("temperature", "remove", None),
+    ],
+)
+def test_a_log_that_no_chain_wrote_is_answered(healthy, tmp_path, name, how, value):
+    """Its first and its last line, of a run that is not over."""
+    bodies, folder = bodies_of(healthy), tmp_path / "run"
+    for place in (0, len(bodies.log) - 1):
+        change(bodies, ("log", place, name), how, value)
+    bodies.manifest["status"] = "running"
+    shutil.copytree(healthy, folder)
+    forge(folder, bodies)
+    look_with_every_command(folder, (name, how, value))

@@ -61,6 +61,14 @@ def evaluated(tmp_path_factory):
     return place
 
 
+# Commands that compute in this process before any run is there.
+ELSEWHERE = [
+    ["pilot", "small.toml"],
+    ["tune", "small.toml", "--trials", "1", "--out", "search"],
+    ["meta-train", "--outer-steps", "1", "--out", "meta"],
+    ["config", "check", "small.toml"],
+    ["reproduce", "toy", "--seeds", "1", "--results", "kept", "--runs", "runs", "--pages", "pages"],
+]
 CLOSED = ["2>&-", "1>&-", "0>&-", "0>&- 1>&- 2>&-"]
 
 
@@ -101,6 +109,9 @@ def test_devices_that_are_not_there_are_named(folder):
         folder, "run", "small.toml", "--out", "two", "--chains", "2", JAX_PLATFORMS="cuda"
     )
     assert ended.code == 2 and ended.err.count("must name devices that are there") == 1
+    for words in ELSEWHERE:
+        ended = shell(folder, *words, JAX_PLATFORMS="cuda")
+        assert_one_line(ended, "`JAX_PLATFORMS`", "'cuda'", "unset it")
     ended = shell(folder, "run", "small.toml", "--out", "run", JAX_PLATFORMS="abacus")
     assert_one_line(ended, "`JAX_PLATFORMS`", "'abacus'")
 
@@ -110,6 +121,8 @@ def test_wide_numbers_are_refused_for_a_configuration_and_explained_for_a_run(fo
     ended = shell(folder, "run", "small.toml", "--out", "run", JAX_ENABLE_X64="1")
     assert_one_line(ended, "`JAX_ENABLE_X64` must be off")
     assert not (folder / "run").exists()
+    for words in ELSEWHERE[:3]:
+        assert_one_line(shell(folder, *words, JAX_ENABLE_X64="1"), "`JAX_ENABLE_X64` must be off")
     ended = shell(folder, "evaluate", str(evaluated), JAX_ENABLE_X64="1")
     assert ended.code == 2 and "Traceback" not in ended.err
     assert "JAX_ENABLE_X64=0, as when it was made" in ended.err.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""What it costs to watch a chain: the same steps with and without, in turns.
+"""What it costs to watch a chain, in CPU seconds: the same steps with and without, in turns.
 
 As a program, `python watch.py ROUNDS` prints the cost as a share of a step. Two programs that
 differ by an addition can differ by several percent in either direction, by how XLA lays them out;
@@ -80,7 +80,7 @@ def blind(sampler):
 
 
 def measure(rounds):
-    """How much longer a chunk takes with the watch."""
+    """How many more CPU seconds a chunk takes with the watch, whoever else uses the machine."""
     sampler, position, data = network()
     keys = streams(0)
     advance = Advance(sampler, data, [keys], "scan", None, BATCH)
@@ -111,9 +111,9 @@ def measure(rounds):
     times = [[] for _ in kinds]
     for turn in range(rounds):  # each goes first a third of the time
         for number in np.roll(range(len(kinds)), turn):
-            began = time.perf_counter()
+            began = time.process_time()
             states[number] = kinds[number](states[number])
-            times[number].append(time.perf_counter() - began)
+            times[number].append(time.process_time() - began)
     watched, keeping, unseeing = map(fastest_quarter, times)
     return {
         "cost_percent": round(100 * (watched / unseeing - 1), 2),

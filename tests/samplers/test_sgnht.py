@@ -74,7 +74,19 @@ def chains_at(setting, seed, integrator="euler"):
 SETTINGS = {name: setting for name, (setting, _) in WORKED.items()} | {"heavy": HEAVY}
 
 
-@pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(SETTINGS))
+# Two curvatures, and all that a setting can have; the worked ones between them in the long proofs.
+BY_DEFAULT = ("two curvatures", "heavy", "noisy gradients")
+
+
+def of_each(settings):
+    """A parameter for each; those that others imply are long proofs."""
+    return [
+        pytest.param(setting, id=name, marks=[pytest.mark.slow] * (name not in BY_DEFAULT))
+        for name, setting in settings.items()
+    ]
+
+
+@pytest.mark.parametrize("setting", of_each(SETTINGS))
 def test_the_discretised_chain_keeps_its_identity_and_its_large_n_law(setting, seed):
     state, lam = chains_at(setting, seed), setting["lam"]
     law, n = sgnht_law(**setting), len(lam) * COORDINATES
@@ -114,7 +126,7 @@ def test_worked_numbers_of_the_symmetric_law():
     assert 2.5 < noisy < 3.5  # about A + h v / 2 T
 
 
-@pytest.mark.parametrize("setting", SYMMETRIC.values(), ids=list(SYMMETRIC))
+@pytest.mark.parametrize("setting", of_each(SYMMETRIC))
 def test_the_symmetric_integrator_has_its_own_large_n_law(setting, seed):
     """Four comparisons of |z| < 4.5, of means of 1,024 chains: a false alarm below 5e-5 a seed.
 

@@ -41,7 +41,9 @@ def test_the_package_has_the_function():
 def test_it_prints_what_was_measured_and_what_follows(tmp_path):
     groups = "friction = { base = 20.0, factors = 1.0 }"
     cycle = '{ kind = "cyclical", peak = 2e-3 }'
-    said = call("pilot", write(tmp_path, step_size=cycle, friction=groups), "--per-layer")
+    said = call(
+        "pilot", write(tmp_path, step_size=cycle, friction=groups), "--per-layer", "--settle", "60"
+    )
     assert said.code == 0 and said.err == ""
     for word in ("base", "factors", "layer", "SGLD: peak", "SGHMC: peak", "stable to"):
         assert word in said.out

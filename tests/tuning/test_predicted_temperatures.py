@@ -64,7 +64,9 @@ def check(scores):
     assert np.abs(scores).max() < 5.0, scores
 
 
-@pytest.mark.parametrize("name", ["sgld", "sghmc", "sgnht"])
+@pytest.mark.parametrize(
+    "name", ["sghmc", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sgld", "sgnht"))]
+)
 def test_measured_temperatures_are_the_predicted_ones(name):
     scores, heats = standard_errors(name, 40, SHARES[name])
     check(scores)

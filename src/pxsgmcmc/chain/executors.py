@@ -61,7 +61,7 @@ class StepSums(NamedTuple):
 
 def _add_up(reports: StepReport, count: Any) -> StepSums:
     """Sums over the first `count` of the steps that were written down."""
-    taken = jnp.arange(len(reports.energy)) < count
+    taken = jnp.arange(len(reports.energy), dtype=jnp.int32) < count
     tested = taken & jnp.isfinite(reports.acceptance)
 
     def total(values: Array, chosen: Array = taken) -> Array:

@@ -120,8 +120,14 @@ class Runner:
                     advance, ahead = self.advance_with(self.scale), None
             self.stopped_by = self._agreed.signal if self.unfinished else None
             self.save()
-            for chain in self.chains:
-                chain.record.update("done" if self._is_done(chain) else "interrupted")
+            self.say_how_they_ended()
+
+    def say_how_they_ended(self) -> None:
+        """Write into each record whether its chain has all its draws, unless it says so."""
+        for chain in self.chains:
+            status = "done" if self._is_done(chain) else "interrupted"
+            if chain.record.status != status:
+                chain.record.update(status)
 
     def save(self, state: Any = None) -> None:
         """Save all that is needed to go on from here: where the chains are, or a copy of that."""

@@ -89,6 +89,8 @@ def _run(
                     progress.tell(step / runner.collection.total_steps, "compiling")
                 runner.run()
                 stopped_by = runner.stopped_by
+            elif not runner.unfinished:  # killed between its last state and the word on its end
+                runner.say_how_they_ended()
             states += runner.states()
     like = jax.eval_shape(collapse, positions[0])
     folder = None if out is None else Path(out)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.cli.startup_checks import check_address_space, open_closed_descriptors
 from pxsgmcmc.errors import (
     CorruptRun,
@@ -112,18 +113,18 @@ def entry() -> None:
 
 
 def _fail(error: Any, code: int) -> int:
-    print(f"pxsgmcmc: {printable(error, 2000)}", file=sys.stderr)
+    say(f"pxsgmcmc: {printable(error, 2000)}", to_errors=True)
     return code
 
 
 def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in HELP | {"help"}:
-        print(_overview())
+        say(_overview())
         return 0
     if arguments[0] == "--version":
         from pxsgmcmc import __version__
 
-        print(f"pxsgmcmc {__version__}")
+        say(f"pxsgmcmc {__version__}")
         return 0
     for words in (2, 1):
         name = " ".join(arguments[:words])

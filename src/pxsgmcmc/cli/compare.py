@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pxsgmcmc.cli.outputs import check_target, write_output
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.config.incidental import deciding
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.compare import compare
@@ -57,7 +58,7 @@ def compare_runs(
     if target is not None:
         write_output(target, write(comparison), force=force)
     if markdown:
-        print(_markdown(comparison))
+        say(_markdown(comparison))
     else:
         _show(comparison)
 
@@ -80,7 +81,15 @@ def _settings_told_apart(comparison: Comparison, results: dict[str, Results]) ->
             for directory, result in results.items()
             if result.subject.method == name
         }
-        sentences += setting_differences(configs) if len(alike) > 1 else []
+        configured = {label: table for label, table in configs.items() if "sampler.name" in table}
+        by_hand = {label: table for label, table in configs.items() if label not in configured}
+        if configured and by_hand:
+            labels, one = ", ".join(by_hand), len(by_hand) == 1
+            sentences.append(
+                f"{labels} {'was' if one else 'were'} started from Python: the program that made "
+                f"{'it' if one else 'them'} has the settings."
+            )
+        sentences += setting_differences(configured) + setting_differences(by_hand)
     return sentences
 
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import tyro
 
+from pxsgmcmc.cli.saying import say
+from pxsgmcmc.cli.startup_checks import check_devices
 from pxsgmcmc.config import Config, parse_config, read_config, write_config
 from pxsgmcmc.errors import UserError, did_you_mean
 
@@ -50,11 +52,11 @@ def check(
     """
     config = load_config(file, settings)
     seen = _seen(config)  # before anything is printed: it may find something wrong
-    print(write_config(config, defaults=defaults), end="")
+    say(write_config(config, defaults=defaults), end="")
     if not defaults:
-        print("# all other settings have their defaults, which --defaults prints too")
+        say("# all other settings have their defaults, which --defaults prints too")
     for line in seen.splitlines():
-        print(f"# {line}")
+        say(f"# {line}")
 
 
 def _seen(config: Config) -> str:
@@ -62,6 +64,7 @@ def _seen(config: Config) -> str:
     from pxsgmcmc.config.build import build
     from pxsgmcmc.config.problem import load_data
 
+    check_devices()
     built = build(config)
     built.sampler(1.0)
     return repr(built.problem) if config.problem is not None else load_data(config).summary()
@@ -81,8 +84,8 @@ def show(
     texts = bundled()
     if name is None:
         for known, text in texts.items():
-            print(f"{known:24}{text.splitlines()[0].lstrip('# ')}")
+            say(f"{known:24}{text.splitlines()[0].lstrip('# ')}")
     elif name not in texts:
         raise UserError(f"No bundled configuration is called {name!r}; {did_you_mean(name, texts)}")
     else:
-        print(texts[name], end="")
+        say(texts[name], end="")

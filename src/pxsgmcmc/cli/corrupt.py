@@ -3,19 +3,23 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.cli.outputs import check_folder_target, saying_what_failed
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.data import Split, load
 from pxsgmcmc.data.corruptions import CORRUPTIONS, SEVERITIES, corrupt
-from pxsgmcmc.errors import UserError, check_count
+from pxsgmcmc.errors import UserError, check_count, printable
+
+_SAFE = "PYTHONSAFEPATH"
 
 
 def corrupt_set(
@@ -63,11 +67,8 @@ def corrupt_set(
             os.replace(partial, target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    Console().print(
-        f"{target} holds {len(CORRUPTIONS)} corruptions of {len(rows.x):,} images from {name}",
-        soft_wrap=True,
-        highlight=False,
-    )
+    many = f"{len(CORRUPTIONS)} corruptions of {len(rows.x):,} images"
+    say(f"{printable(target)} holds {many} from {printable(name)}")
 
 
 def _rows(name: str, split: str, limit: int | None, root: str | None) -> Split:
@@ -97,6 +98,7 @@ def _write_images(folder: Path, images: np.ndarray, seed: int, processes: int) -
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     # Fresh processes: a fork of one that runs JAX may hang in its locks.
     with (
+        _safe_path(),
         Progress(*columns, TimeElapsedColumn()) as progress,
         ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool,
     ):
@@ -110,6 +112,19 @@ def _write_images(folder: Path, images: np.ndarray, seed: int, processes: int) -
             pool.shutdown(cancel_futures=True)
             raise
     source.unlink()
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Keep new processes from looking for modules in the current folder while they start."""
+    before = os.environ.get(_SAFE)
+    os.environ[_SAFE] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_SAFE]
+        if before is not None:
+            os.environ[_SAFE] = before
 
 
 def write_corruption(source: Path, name: str, seed: int) -> None:

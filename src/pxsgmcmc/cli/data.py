@@ -3,6 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.data import cache_folder
 from pxsgmcmc.data._embedded import ABOUT
 from pxsgmcmc.data._locate import check_official, fetch_official
@@ -16,7 +17,6 @@ def list_sets(root: str | None = None) -> None:
 
     Official sets go to the folder named last; the variable PXSGMCMC_DATA or --root changes it.
     """
-    console = Console()
     table = Table("name", "what", "licence", "download", box=None)
     for name, about in ABOUT.items():
         table.add_row(name, about, "", "none needed")
@@ -25,8 +25,8 @@ def list_sets(root: str | None = None) -> None:
         sizes = [file.size for file in files if file.size is not None]
         size = f"{sum(sizes) / 1e6:,.0f} MB" if len(sizes) == len(files) else "size not published"
         table.add_row(name, official.about, official.licence, size)
-    console.print(table)
-    console.print(f"Official sets are kept in {cache_folder(root)}", soft_wrap=True)
+    Console().print(table)
+    say(f"Official sets are kept in {cache_folder(root)}")
 
 
 def get(name: str, root: str | None = None) -> None:
@@ -41,10 +41,9 @@ def get(name: str, root: str | None = None) -> None:
       name: as in `pxsgmcmc data list`.
       root: the folder to put it in; it goes to ROOT/NAME.
     """
-    console = Console()
     paths, notes = fetch_official(name, root)
     for line in (*(f"{path} is ready" for path in paths), *notes):
-        console.print(line, soft_wrap=True, markup=False, highlight=False)
+        say(line)
 
 
 def check(name: str, root: str | None = None) -> None:
@@ -57,8 +56,7 @@ def check(name: str, root: str | None = None) -> None:
       name: as in `pxsgmcmc data list`.
       root: the folder to look in.
     """
-    console = Console()
     path, dataset, notes = check_official(name, root)
     lines = (f"{path} holds {dataset.summary()}", f"  sha256 of the content: {dataset.sha256}")
     for line in (*lines, *notes):
-        console.print(line, soft_wrap=True, markup=False, highlight=False)
+        say(line)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -13,6 +14,8 @@ from typing import Annotated
 import tyro
 
 from pxsgmcmc.cli.configs import load_config
+from pxsgmcmc.cli.outputs import check_folder_target
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.config import write_config
 from pxsgmcmc.errors import UserError, check_count
 from pxsgmcmc.jobs import DIAGNOSE, EVALUATE, SAMPLE, Ended, Job, JobFailed, Local
@@ -24,6 +27,7 @@ from pxsgmcmc.store.layout import MANIFEST
 METHODS = {"digits/sghmc": "SGHMC", "digits/px_sghmc": "PX-SGHMC"}
 OUT, SEEDS, REPORT = "runs/demo", 2, "report.html"
 _NEEDED = ("flax", "sklearn", "skimage", "mlxtend", "PIL", "matplotlib", "jinja2")
+_RUN = re.compile(r"(px_)?sghmc-[0-9]+")
 _MOST_AT_ONCE = 4  # each takes most of a gigabyte
 _SHOWS_MORE = {SAMPLE: "show", EVALUATE: "evaluate", DIAGNOSE: "diagnose"}
 
@@ -58,8 +62,8 @@ def demo(
             _write_page(jobs, folder / REPORT)
     if code >= 128:
         again = ["--out", out] * (out != OUT) + ["--seeds", str(seeds)] * (seeds != SEEDS)
-        print("Stopped; all that was done is kept. Go on with:")
-        print(f"  {_spell(['demo', *again, *settings])}")
+        say("Stopped; all that was done is kept. Go on with:")
+        say(f"  {_spell(['demo', *again, *settings])}")
     if code:
         return code
     _say_what_came_of_it(jobs, folder / REPORT)
@@ -136,12 +140,26 @@ def _check_settings(settings: list[str]) -> None:
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """See that no other demo works in the same folder."""
-    if (folder / MANIFEST).exists():
-        raise UserError(f"`{folder}` holds a run: give another folder with --out.")
+    _check_folder(folder)
     with files.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with lock.acquire(folder, say=print):
+    with lock.acquire(folder, say=say):
         yield
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder with anything but an earlier demo in it."""
+    check_folder_target(str(folder), "--out", may_exist=True)
+    names = set(os.listdir(folder)) if folder.is_dir() else set()
+    runs = {name for name in names if _RUN.fullmatch(name) and (folder / name).is_dir()}
+    ours = runs | {lock.LOCK, lock.LOCK + files.PART}
+    if runs:
+        ours |= {REPORT, REPORT + files.PART}
+    if strangers := names - ours:
+        raise UserError(
+            f"`--out` must be a new or empty folder, or one with an earlier demo, but `{folder}` "
+            f"has {min(strangers)!r}: name another."
+        )
 
 
 def _fail(failure: JobFailed, stage: str) -> int:
@@ -151,8 +169,8 @@ def _fail(failure: JobFailed, stage: str) -> int:
     error = failure.as_error(more)
     if error is not failure:
         raise error
-    sys.stderr.write(ended.errors)
-    print(f"pxsgmcmc: {job.label} {ended.how}; {more}", file=sys.stderr)
+    say(ended.errors, end="", to_errors=True)
+    say(f"pxsgmcmc: {job.label} {ended.how}; {more}", to_errors=True)
     return ended.code if ended.code > 0 else 1
 
 
@@ -170,14 +188,14 @@ def _say_what_came_of_it(jobs: list[Job], page: Path) -> None:
     from pxsgmcmc.evaluate.read_results import read_results
 
     compare_runs([job.folder for job in jobs])
-    print()
+    say()
     for job in jobs:
         verdict = read_results(job.folder).verdict
         assert verdict is not None
-        print(f"{job.label}: {verdict.headline}")
+        say(f"{job.label}: {verdict.headline}")
         for warning in verdict.warnings:
-            print(f"  {warning}")
-    print("\n" + "\n".join(_how_to_open(page)))
+            say(f"  {warning}")
+    say("\n" + "\n".join(_how_to_open(page)))
 
 
 def _how_to_open(page: Path) -> list[str]:

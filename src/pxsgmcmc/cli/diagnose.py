@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from pxsgmcmc.cli.opening import Directory, ProblemName, run_at
+from pxsgmcmc.cli.saying import say
+from pxsgmcmc.errors import printable
 from pxsgmcmc.results import (
     Connectivity,
     Convergence,
@@ -48,8 +50,8 @@ def diagnose_run(
 
     options = DiagnoseOptions(rows, lines, line_points, plane_points, probes)
     diagnosis = run_at(directory, problem, skip).diagnose(options, progress=True)
-    print("\n".join(summary(diagnosis)))
-    print(f"All numbers are in {directory}/eval/diagnostics.json")
+    say("\n".join(summary(diagnosis)))
+    say(f"All numbers are in {printable(directory)}/eval/diagnostics.json")
 
 
 def summary(diagnosis: Diagnostics) -> list[str]:

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from pxsgmcmc.cli.opening import Directory, ProblemName, run_at
 from pxsgmcmc.cli.outputs import check_folder_target
+from pxsgmcmc.errors import printable
 from pxsgmcmc.metrics import title_of
 from pxsgmcmc.results import Results, Split
 
@@ -59,7 +60,7 @@ def evaluate_run(
         console.print(results.verdict.headline, soft_wrap=True)
         for warning in results.verdict.warnings:
             console.print(f"  {warning}", soft_wrap=True)
-    console.print(f"all of it in {directory}/results.json", soft_wrap=True)
+    console.print(f"all of it in {printable(directory)}/results.json", soft_wrap=True)
 
 
 def _table(results: Results) -> Table:

@@ -6,6 +6,7 @@ import tyro
 
 from pxsgmcmc.cli.opening import Directory, ProblemName, WholeNumber, run_at
 from pxsgmcmc.cli.outputs import check_target, writing_output
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.errors import UserError
 
 
@@ -56,4 +57,4 @@ def export(
     write = write_onnx if target.suffix == ".onnx" else write_predictor
     with writing_output(target, force=force) as file:
         written = write(run, file, options, progress=True)
-    print(written._replace(path=target))
+    say(written._replace(path=target))

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.cli.startup_checks import check_devices, check_single_precision
 from pxsgmcmc.config import Config
 from pxsgmcmc.store.chains import CHAINS
@@ -102,9 +103,9 @@ def _set_threads(config: Config) -> None:
 def _say_how_it_ended(made: "Run", draws: int, go_on: str) -> int:
     """Of chains that ran in this process; returns the exit code."""
     if made.stopped_by is not None:
-        print(f"Stopped with {len(made)} of {draws} draws kept; {go_on}")
+        say(f"Stopped with {len(made)} of {draws} draws kept; {go_on}")
         return 128 + made.stopped_by
-    print(f"{made.summary}; {made.verdict.headline}")
+    say(f"{made.summary}; {made.verdict.headline}")
     for warning in made.verdict.warnings:
-        print(f"  {warning}")
+        say(f"  {warning}")
     return 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.errors import UserError, printable
 from pxsgmcmc.progress import clock
 
@@ -40,7 +41,7 @@ def jobs(
         raise UserError(f"There is no folder `{root}`; runs are made by `pxsgmcmc run`.")
     listed = with_queues(root, standings(root))
     if not listed:
-        print(f"No runs under {printable(root)}")
+        say(f"No runs under {printable(root)}")
         return
     headings = ("job", "state", "where", "draws", "steps/s", "left", "")
     table = Table(*headings, box=None, header_style="bold")
@@ -48,7 +49,7 @@ def jobs(
         table.add_row(*map(printable, (_name(root, one.folder), *_cells(one))))
     # Whoever reads through a pipe wants a line a job, however long.
     Console(markup=False, width=None if sys.stdout.isatty() else 10_000).print(table)
-    print(_total(listed))
+    say(_total(listed))
 
 
 def _name(root: Path, folder: Path) -> str:

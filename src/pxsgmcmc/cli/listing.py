@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pxsgmcmc.cli.run_facts import progress, status, what
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.errors import CorruptRun, UserError, printable
 from pxsgmcmc.store import Run, open_run
 from pxsgmcmc.store.chains import is_several, open_folders, read_chains
@@ -37,7 +38,7 @@ def list_runs(
         # Whoever reads through a pipe wants a line a run, however long.
         Console(markup=False, width=None if sys.stdout.isatty() else 10_000).print(table)
     else:
-        print(f"No runs under {root}")
+        say(f"No runs under {printable(root)}")
 
 
 def _cells(place: Path) -> tuple[str, str, str, str]:

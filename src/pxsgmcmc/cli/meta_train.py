@@ -8,6 +8,8 @@ from typing import Annotated
 
 import tyro
 
+from pxsgmcmc.cli.saying import say
+from pxsgmcmc.cli.startup_checks import check_devices, check_single_precision
 from pxsgmcmc.errors import Interrupted, check_count
 
 OUT = "runs/l2e"
@@ -79,6 +81,8 @@ def meta_train_l2e(
     if "jax" not in sys.modules:
         os.environ["PJRT_NPROC"] = str(threads)  # JAX reads this when it starts
 
+    check_devices()
+    check_single_precision()
     from pxsgmcmc.meta.folder import WEIGHTS
     from pxsgmcmc.meta.outcome import describe, write_page
     from pxsgmcmc.meta.settings import MetaSettings
@@ -109,10 +113,10 @@ def meta_train_l2e(
     try:
         meta_train(settings, out, data_root=data_root)
     except Interrupted as stopped:
-        print(f"{stopped} Go on with:")
-        print(f"  pxsgmcmc {shlex.join(sys.argv[1:])}")
+        say(f"{stopped} Go on with:")
+        say(f"  pxsgmcmc {shlex.join(sys.argv[1:])}")
         return 128 + stopped.signal
-    print(describe(out))
-    print(f"weights: {Path(out) / WEIGHTS}")
-    print(f"page: {write_page(out)}")
+    say(describe(out))
+    say(f"weights: {Path(out) / WEIGHTS}")
+    say(f"page: {write_page(out)}")
     return 0

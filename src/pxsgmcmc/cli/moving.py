@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.errors import printable
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def push(run: Run, url: Url) -> None:
     from pxsgmcmc.moving import push as send
 
     moved = send(run, url, progress=True)
-    print(_said(moved, "sent"))
+    say(_said(moved, "sent"))
 
 
 def pull(url: Url, run: Run) -> None:
@@ -48,7 +49,7 @@ def pull(url: Url, run: Run) -> None:
     from pxsgmcmc.moving import pull as fetch
 
     moved = fetch(url, run, progress=True)
-    print(f"{_said(moved, 'fetched')}; look at it with pxsgmcmc show {printable(run)}")
+    say(f"{_said(moved, 'fetched')}; look at it with pxsgmcmc show {printable(run)}")
 
 
 def _said(moved: "Moved", done: str) -> str:

@@ -1,9 +1,10 @@
 """Open the run that a command was given."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
+
+from pxsgmcmc.cli.saying import say
 
 if TYPE_CHECKING:
     from pxsgmcmc.run import Run
@@ -52,5 +53,5 @@ def run_at(
         )
     if is_several(directory) and (late := read_chains(directory).chains - run.chains):
         chains = f"{late} of {late + run.chains} chains"
-        print(f"{chains} in {printable(directory)} have not begun", file=sys.stderr)
+        say(f"{chains} in {printable(directory)} have not begun", to_errors=True)
     return run.skip(skip) if skip else run

@@ -3,13 +3,13 @@
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.store.chains import CHAINS
-from pxsgmcmc.store.layout import DRAWS, INDEX, LOG, MANIFEST, STATE, chain_folders
+from pxsgmcmc.store import files
+from pxsgmcmc.store.targets import check_outside
 
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
@@ -31,7 +31,7 @@ def check_target(out: str, *, force: bool, endings: tuple[str, ...], example: st
         )
     if not target.parent.is_dir():
         raise UserError(f"`-o` must name a file in a folder that is there, got {out!r}.")
-    _refuse_link_or_run(target, "-o", "file")
+    check_outside(target, "-o", "file")
     if os.path.lexists(target) and not (force and target.is_file()):
         raise UserError(f"`{target}` is there already: name another file, or give --force.")
     return target
@@ -46,7 +46,7 @@ def check_folder_target(out: str, option: str, *, may_exist: bool = False) -> Pa
       may_exist: whether a folder with something in it will do.
     """
     target = Path(out)
-    _refuse_link_or_run(target, option, "folder")
+    check_outside(target, option)
     try:
         used = os.path.lexists(target) and (
             not target.is_dir() or (not may_exist and any(target.iterdir()))
@@ -57,36 +57,6 @@ def check_folder_target(out: str, option: str, *, may_exist: bool = False) -> Pa
         kind = "a folder" if may_exist else "a new or empty folder"
         raise UserError(f"`{option}` must be {kind}, but `{target}` exists; name another.")
     return target
-
-
-def _refuse_link_or_run(target: Path, option: str, kind: str) -> None:
-    if target.is_symlink():
-        raise UserError(
-            f"`{option}` must not name a symbolic link, got {str(target)!r}: name the {kind} "
-            "itself."
-        )
-    if run := _run_above(target):
-        raise UserError(
-            f"`{option}` must name a {kind} outside of run directories, got {str(target)!r} in "
-            f"the run `{run}`."
-        )
-
-
-def _run_above(target: Path) -> Path | None:
-    """The run directory that a file would lie in."""
-    folder = Path(os.path.abspath(target)).parent.resolve()
-    return next((place for place in (folder, *folder.parents) if _is_run(place)), None)
-
-
-def _is_run(place: Path) -> bool:
-    """Whether it is a run or a folder of chains, perhaps a damaged one.
-
-    A manifest alone is no sign: other programs have files of that name.
-    """
-    signs = (MANIFEST, INDEX, LOG, DRAWS, STATE)
-    if sum(os.path.lexists(place / name) for name in signs) >= 2:
-        return True
-    return os.path.lexists(place / CHAINS) or any(map(_is_run, chain_folders(place)))
 
 
 def write_output(target: Path, data: bytes, *, force: bool) -> None:
@@ -103,25 +73,8 @@ def writing_output(target: Path, *, force: bool) -> Iterator[IO[bytes]]:
       target: its name.
       force: whether a file that has this name by then may be replaced.
     """
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with saying_what_failed(target):
-            with open(part, "xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            _give_name(part, target, force)
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-
-
-def _give_name(part: Path, target: Path, force: bool) -> None:
-    if not force:
-        with suppress(PermissionError, NotImplementedError):  # no hard links on this file system
-            os.link(part, target)  # unlike a rename, it never replaces
-            return
-    os.replace(part, target)
+    with saying_what_failed(target), files.whole_file(target, replace=force) as file:
+        yield file
 
 
 @contextmanager

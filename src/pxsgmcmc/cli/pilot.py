@@ -5,6 +5,8 @@ from typing import Annotated, Any
 import tyro
 
 from pxsgmcmc.cli.configs import load_config
+from pxsgmcmc.cli.saying import say
+from pxsgmcmc.cli.startup_checks import check_devices, check_single_precision
 
 
 def pilot_config(
@@ -34,6 +36,8 @@ def pilot_config(
     """
     chosen = load_config(config, settings)
 
+    check_devices()
+    check_single_precision()
     from pxsgmcmc.config.build import build
     from pxsgmcmc.config.validate import automatic_settings
     from pxsgmcmc.tuning.pilot import pilot
@@ -57,11 +61,11 @@ def pilot_config(
         batches=batches,
         per_layer=per_layer,
     )
-    print(measured)
+    say(measured)
     name = str(sampler.__struct_config__.tag)
     if name in SAMPLERS and not automatic_settings(chosen):
-        print()
-        print(_as_configured(measured, name, sampler))
+        say()
+        say(_as_configured(measured, name, sampler))
 
 
 def _as_configured(measured: Any, name: str, sampler: Any) -> str:

@@ -9,7 +9,8 @@ import tyro
 from pxsgmcmc.cli.new_inputs import check_readable, read_new_inputs
 from pxsgmcmc.cli.opening import Directory, ProblemName, run_at
 from pxsgmcmc.cli.outputs import check_target, writing_output
-from pxsgmcmc.errors import UserError, check_count
+from pxsgmcmc.cli.saying import say
+from pxsgmcmc.errors import UserError, check_count, printable
 
 if TYPE_CHECKING:
     from pxsgmcmc.problem import Problem
@@ -63,7 +64,7 @@ def predict_file(
             np.save(file, next(iter(arrays.values())), allow_pickle=False)
         else:
             np.savez(file, allow_pickle=False, **arrays)
-    print(_summary(target, predicted, len(x), known, run.summary))
+    say(_summary(target, predicted, len(x), known, run.summary))
 
 
 def _arrays(predicted: Any, problem: "Problem") -> dict[str, np.ndarray]:
@@ -84,7 +85,7 @@ def _arrays(predicted: Any, problem: "Problem") -> dict[str, np.ndarray]:
 
 
 def _summary(target: Path, predicted: Any, rows: int, problem: "Problem", run: str) -> str:
-    first = f"{target}: {rows} inputs, from {run}"
+    first = f"{printable(target)}: {rows} inputs, from {run}"
     if hasattr(predicted, "probabilities"):
         chosen = np.bincount(predicted.probabilities.argmax(axis=1), minlength=problem.targets)
         often = f"{problem.names[chosen.argmax()]!r} ({chosen.max()} inputs)"

@@ -7,7 +7,8 @@ import tyro
 
 from pxsgmcmc.cli.opening import ProblemName, run_at
 from pxsgmcmc.cli.outputs import check_target, write_output
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.cli.saying import say
+from pxsgmcmc.errors import UserError, printable
 
 REPORT = "report.html"
 
@@ -56,7 +57,7 @@ def report(
     else:
         write_output(target, page, force=force)
     place = target if target is not None else Path(directories[0]) / REPORT
-    print(f"{place}, {len(page) / 1e6:.2f} MB: open it in a browser")
+    say(f"{printable(place)}, {len(page) / 1e6:.2f} MB: open it in a browser")
 
 
 def _is_own_page(out: str, directory: str) -> bool:

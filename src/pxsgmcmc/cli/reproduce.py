@@ -1,32 +1,30 @@
 """The commands `pxsgmcmc reproduce ...`: tables and figures of the paper, beside its values."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from pxsgmcmc.cli.opening import WholeNumber
+from pxsgmcmc.cli.saying import say
+from pxsgmcmc.cli.startup_checks import check_devices
 from pxsgmcmc.errors import UserError, check_count, did_you_mean
 from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.local import Local, cores
 from pxsgmcmc.jobs.ray import Ray
 from pxsgmcmc.jobs.slurm import Slurm
 from pxsgmcmc.reproduce.catalogue import all_experiments, experiment_named
-from pxsgmcmc.reproduce.estimate import (
-    check_patience,
-    cost_lines,
-    spelt,
-    wall_seconds,
-)
+from pxsgmcmc.reproduce.estimate import check_patience, cost_lines, spelt, wall_seconds
 from pxsgmcmc.reproduce.experiment import Experiment
 from pxsgmcmc.reproduce.outcome import claims_markdown, claims_rows, in_columns, made_lines
+from pxsgmcmc.reproduce.page_files import check_pages
 from pxsgmcmc.reproduce.plan import Places, Planner, command_of, is_done
 from pxsgmcmc.reproduce.running import check_data, make
 from pxsgmcmc.reproduce.scale import SCALES, Scale, scale_named, sets_there
 from pxsgmcmc.reproduce.settings_file import read_settings
 from pxsgmcmc.reproduce.tables import Made, gather
+from pxsgmcmc.store.targets import check_outside
 
 RESULTS, RUNS, PAGES = "reproduce/results", "runs/reproduce", "runs/reproduce/pages"
 Folder = Annotated[str, tyro.conf.arg(metavar="DIR")]
@@ -71,6 +69,7 @@ def reproduce(
       runs: folder of run directories.
       pages: folder of the HTML pages.
     """
+    _check_places(results=results, runs=runs, pages=pages)
     size = scale_named(scale)
     count = size.seeds if seeds is None else check_count("seeds", seeds, at_least=1)
     experiments = all_experiments(scale) if name == "all" else [_at(experiment_named(name), size)]
@@ -81,25 +80,28 @@ def reproduce(
     tasks = planner.tasks(experiments, range(count), only)
     seconds = wall_seconds(tasks, size, many)
     if dry_run:
-        print("\n".join(cost_lines(tasks, size, seconds, many)))
+        say("\n".join(cost_lines(tasks, size, seconds, many)))
         return 0
     todo = sum(not is_done(task) for task in tasks)
+    check_pages([one.name for one in experiments], Path(pages) / scale)
     command = command_of(name, scale, count, only)
     check_patience(seconds, command, yes=yes)
     if todo:
         check_data(tasks)
-        print(
+        if any(task.config is None for task in tasks):
+            check_devices()
+        say(
             f"{todo} of {len(tasks)} runs to make, about {spelt(seconds)} on {many} cores of a "
             f"machine of its own, {size.cost.gigabytes * many:.1f} GB of memory",
-            file=sys.stderr,
+            to_errors=True,
         )
         stopped_by = make(tasks, machine, title=name, command=command, scale=scale)
         if stopped_by is not None:
-            print(f"Stopped; all that was done is kept. Go on with:\n  {_again(command, engine)}")
+            say(f"Stopped; all that was done is kept. Go on with:\n  {_again(command, engine)}")
             return 128 + stopped_by
     made = [gather(experiment, planner) for experiment in experiments]
     for one in made:
-        print("\n".join(made_lines(one)) + "\n")
+        say("\n".join(made_lines(one)) + "\n")
     _write_pages(made, Path(pages))
     return 0
 
@@ -110,7 +112,7 @@ def list_experiments() -> None:
     pxsgmcmc reproduce list
     """
     rows = [[one.name, "/".join(one.scales), one.title] for one in all_experiments()]
-    print("\n".join(in_columns(rows)))
+    say("\n".join(in_columns(rows)))
 
 
 def claims(results: Folder = RESULTS, markdown: Switch = False) -> None:
@@ -137,14 +139,14 @@ def claims(results: Folder = RESULTS, markdown: Switch = False) -> None:
             verdicts[scale.name] |= judged
             commands |= dict.fromkeys(judged, f"pxsgmcmc reproduce {experiment.name}")
     if markdown:
-        print(claims_markdown(verdicts, commands))
+        say(claims_markdown(verdicts, commands))
         return
     for id, text, place, *cells in claims_rows(verdicts):
-        print(f"{id} ({place}): {text}")
+        say(f"{id} ({place}): {text}")
         for scale, cell in zip(verdicts, cells, strict=True):
-            print(f"  {scale.ljust(6)}  {cell}")
+            say(f"  {scale.ljust(6)}  {cell}")
         if id in commands:
-            print(f"  command {commands[id]}")
+            say(f"  command {commands[id]}")
 
 
 def search(
@@ -175,6 +177,7 @@ def search(
     from pxsgmcmc.reproduce.methods import GROUPS
     from pxsgmcmc.reproduce.searches import find_settings
 
+    _check_places(runs=runs, outcomes=outcomes)
     size = scale_named(scale)
     if size.name == "paper":
         raise UserError("`--scale` must be desk or laptop: the paper's own settings are used.")
@@ -186,9 +189,9 @@ def search(
     stopped_by = find_settings(size, methods, machine, Path(runs), Path(outcomes), command)
     for method, entry in read_settings(scale).items():
         values = ", ".join(f"{key} {value:g}" for key, value in entry.settings.items())
-        print(f"{method}: {values} ({entry.made_by})")
+        say(f"{method}: {values} ({entry.made_by})")
     if stopped_by is not None:
-        print(f"Stopped; all that was done is kept. Go on with:\n  {_again(command, engine)}")
+        say(f"Stopped; all that was done is kept. Go on with:\n  {_again(command, engine)}")
         return 128 + stopped_by
     return 0
 
@@ -216,6 +219,7 @@ def first_updates(
     """
     from pxsgmcmc.reproduce.experiments.first_updates import experiment
 
+    _check_places(results=results)
     check_count("seeds", seeds, at_least=1)
     check_count("updates", updates, at_least=1)
     size = scale_named("paper")
@@ -226,8 +230,8 @@ def first_updates(
     seconds = sum(not is_done(task) for task in tasks) * (60.0 + updates * size.cost.step)
     if dry_run:
         for task in tasks:
-            print(f"{'done ' if is_done(task) else 'to do'}  {task.label}")
-        print(f"about {spelt(seconds)} on one core")
+            say(f"{'done ' if is_done(task) else 'to do'}  {task.label}")
+        say(f"about {spelt(seconds)} on one core")
         return 0
     make(
         tasks,
@@ -236,8 +240,13 @@ def first_updates(
         scale="paper",
         command=f"pxsgmcmc reproduce first-updates --seeds {seeds} --updates {updates}",
     )
-    print("\n".join(made_lines(gather(chosen, planner))))
+    say("\n".join(made_lines(gather(chosen, planner))))
     return 0
+
+
+def _check_places(**folders: str) -> None:
+    for option, folder in folders.items():
+        check_outside(Path(folder), f"--{option}")
 
 
 def _machine(engine: str, at_once: int | None) -> Local | Slurm | Ray:
@@ -270,15 +279,14 @@ def _with_settings(experiments: list[Experiment], planner: Planner, name: str) -
         return experiments
     ready, lacking = [], []
     for one in experiments:
-        arms = one.arms(planner.scale)
-        known = all(map(planner.has_settings, arms))
+        known = all(map(planner.has_settings, one.arms(planner.scale)))
         (ready if known else lacking).append(one)
     if lacking:
         names = ", ".join(one.name for one in lacking)
-        print(
+        say(
             f"Left out, since some of their methods have no settings yet: {names}; see `pxsgmcmc "
             f"reproduce search --scale {planner.scale.name}`.",
-            file=sys.stderr,
+            to_errors=True,
         )
     return ready
 
@@ -289,4 +297,4 @@ def _write_pages(made: list[Made], folder: Path) -> None:
     except ModuleNotFoundError as error:
         raise UserError("Pages need the extra `report`: pip install 'pxsgmcmc[report]'.") from error
     for path in write_pages(made, folder):
-        print(f"{path}, {path.stat().st_size / 1e6:.2f} MB")
+        say(f"{path}, {path.stat().st_size / 1e6:.2f} MB")

@@ -14,8 +14,9 @@ from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.cli.in_process import run_one, run_side_by_side
 from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.cli.outputs import check_folder_target
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.config import Config, parse_config, started_from_python
-from pxsgmcmc.errors import UserError, check_count
+from pxsgmcmc.errors import UserError, check_count, printable
 from pxsgmcmc.results import Verdict
 from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folders
 from pxsgmcmc.store.opening import check_free
@@ -129,7 +130,7 @@ def resume(
         return _run_chains(config, folder, engine, resume=True, accept_changes=accept_changes)
     stored = open_run(folder)
     if stored.status == "done" and config.chain.draws == len(stored.draws):
-        print(f"{folder} is done, with {len(stored.draws)} draws")
+        say(f"{printable(folder)} is done, with {len(stored.draws)} draws")
         return 0
     chain = stored.manifest["origin"].get("chain", 0)
     with companions(config, coordinator, process_id) as first:
@@ -190,14 +191,15 @@ def _run_chains(
         stopped_by = machine.run(display.todo, display)
     summary, code = _summed_up(list(codes.values()), stopped_by)
     verdict = _verdict_on(folder) if not code else None
-    print(
-        f"{len(jobs)} chains in {folder}: {summary}" + (f"; {verdict.headline}" if verdict else "")
+    say(
+        f"{len(jobs)} chains in {printable(folder)}: {summary}"
+        + (f"; {verdict.headline}" if verdict else "")
     )
     for warning in verdict.warnings if verdict else []:
-        print(f"  {warning}")
+        say(f"  {warning}")
     if code >= 128:
         there = [] if engine == "local" else ["--engine", engine]
-        print(f"go on with:\n  {shlex.join(['pxsgmcmc', 'resume', str(folder), *there])}")
+        say(f"go on with:\n  {shlex.join(['pxsgmcmc', 'resume', str(folder), *there])}")
     return code
 
 

@@ -9,6 +9,7 @@ import msgspec
 import tyro
 
 from pxsgmcmc.cli.run_facts import progress, status, what
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.errors import CorruptRun, printable
 from pxsgmcmc.store import open_run, verify_chains
 from pxsgmcmc.store import verify as verify_run
@@ -61,9 +62,9 @@ def verify(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> None:
         )
         raise CorruptRun(verified.problems[0] + more)
     size = f"{verified.files} files, {verified.bytes / 1e6:.1f} MB"
-    print(f"{printable(folder)}: {size}, as they were written")
+    say(f"{printable(folder)}: {size}, as they were written")
     if verified.leftovers:
-        print(
+        say(
             f"{len(verified.leftovers)} leftovers of an interrupted write, no damage; resuming "
             "tidies them up"
         )
@@ -72,8 +73,8 @@ def verify(directory: Annotated[str, tyro.conf.arg(metavar="DIR")]) -> None:
 def _print(rows: dict[str, str]) -> None:
     width = max(map(len, rows))
     for name, text in rows.items():
-        print(f"{name.ljust(width)}  {printable(text)}")
-    print()
+        say(f"{name.ljust(width)}  {printable(text)}")
+    say()
 
 
 def _rows_together(folder: Path) -> dict[str, str]:

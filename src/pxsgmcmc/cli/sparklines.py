@@ -21,6 +21,6 @@ def sparkline(values: Sequence[float | None], width: int = 40) -> str:
     edges = [place * len(known) // count for place in range(count + 1)]
     means = [sum(known[a:b]) / (b - a) for a, b in pairwise(edges)]
     low, high = min(means), max(means)
-    if high <= low:
+    if high <= low or not math.isfinite(high - low):
         return _BARS[3] * count
-    return "".join(_BARS[round(7 * (mean - low) / (high - low))] for mean in means)
+    return "".join(_BARS[round(7 * ((mean - low) / (high - low)))] for mean in means)

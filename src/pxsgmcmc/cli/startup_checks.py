@@ -60,6 +60,6 @@ def check_single_precision() -> None:
 
     if jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
         raise UserError(
-            "`JAX_ENABLE_X64` must be off for `pxsgmcmc run` and `resume`, whose draws are in "
+            "`JAX_ENABLE_X64` must be off for what a configuration describes, whose draws are in "
             "float32: unset it, or sample from Python."
         )

@@ -10,7 +10,8 @@ import tyro
 
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.cli.opening import WholeNumber
-from pxsgmcmc.cli.outputs import check_folder_target
+from pxsgmcmc.cli.saying import say
+from pxsgmcmc.cli.startup_checks import check_devices, check_single_precision
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.results import Tuning
 
@@ -58,14 +59,18 @@ def tune_config(
       settings: flags over the configuration.
     """
     from pxsgmcmc.jobs.engines import engine_named
+    from pxsgmcmc.store.targets import check_own_folder
     from pxsgmcmc.tuning.space import from_flags
+    from pxsgmcmc.tuning.trial_book import TRIALS
 
     seconds = None if budget is None else parse_time(budget)
     ranges, chosen_engine = from_flags(space), engine_named(engine, at_once)
     chosen = load_config(config, settings)
     folder = Path(out) if out is not None else Path("runs") / f"{Path(config).stem}-tune"
-    check_folder_target(str(folder), "--out", may_exist=True)
+    check_own_folder(folder, "--out", "an earlier search", sign=TRIALS)
 
+    check_devices()
+    check_single_precision()
     from pxsgmcmc.tuning.tune import tune
 
     places = _flags(engine=engine if engine != "local" else None, out=out)
@@ -83,18 +88,18 @@ def tune_config(
             out=folder,
         )
     except KeyboardInterrupt:  # while no trial runs: there was nothing to save
-        print(f"Stopped, and everything kept; {go_on}")
+        say(f"Stopped, and everything kept; {go_on}")
         return 128 + signal.SIGINT
     _print_table(outcome.tuning)
     for note in outcome.tuning.notes:
-        print(f"  {note}")
+        say(f"  {note}")
     if outcome.stopped_by is not None:
-        print(f"Stopped with {len(outcome.tuning.trials)} trials, all kept; {go_on}")
+        say(f"Stopped with {len(outcome.tuning.trials)} trials, all kept; {go_on}")
         return 128 + outcome.stopped_by
-    print(f"{folder / 'tune.html'} has the figures, {folder / 'trials.csv'} all trials")
+    say(f"{folder / 'tune.html'} has the figures, {folder / 'trials.csv'} all trials")
     if outcome.best is None:
         return 3
-    print(f"Run the chosen settings with:\n  pxsgmcmc run {shlex.quote(str(folder / 'best.toml'))}")
+    say(f"Run the chosen settings with:\n  pxsgmcmc run {shlex.quote(str(folder / 'best.toml'))}")
     return 0
 
 
@@ -137,6 +142,6 @@ def _print_table(tuning: Tuning) -> None:
         rows.append(row)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        print("  ".join([*map(str.rjust, row[:-1], widths), row[-1]]))
+        say("  ".join([*map(str.rjust, row[:-1], widths), row[-1]]))
     if tuning.best is not None and tuning.best.verdict is not None:
-        print(f"Chosen: trial {tuning.best.number}; {tuning.best.verdict.headline}")
+        say(f"Chosen: trial {tuning.best.number}; {tuning.best.verdict.headline}")

@@ -6,18 +6,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import msgspec
 import tyro
 
 from pxsgmcmc.cli.opening import Directory
 from pxsgmcmc.cli.run_facts import status
+from pxsgmcmc.cli.saying import say
 from pxsgmcmc.cli.sparklines import sparkline
 from pxsgmcmc.errors import check_number, printable
 from pxsgmcmc.progress import clock
 from pxsgmcmc.store import open_run
 from pxsgmcmc.store.chains import is_several, not_begun, read_chains
+from pxsgmcmc.store.known_facts import LogLine
 from pxsgmcmc.store.layout import chain_folder
 
 _KEPT = 4000  # lines of a log that are drawn
+_RECENT = 10  # lines whose mean speed says what is left; that of one jumps on a busy machine
 
 
 class Glimpse(NamedTuple):
@@ -51,9 +55,7 @@ def watch(
     folder = Path(directory)
     if once or not sys.stdout.isatty():
         for glimpses in _looks(folder, seconds, once=once):
-            print(
-                "\n".join(line for glimpse in glimpses for line in described(glimpse)), flush=True
-            )
+            say("\n".join(line for glimpse in glimpses for line in described(glimpse)))
         return
     from rich.live import Live
     from rich.text import Text
@@ -101,16 +103,17 @@ def described(glimpse: Glimpse) -> list[str]:
     head = f"{printable(glimpse.name)}  {printable(glimpse.state)}"
     if not glimpse.log:
         return [head, "  nothing is logged yet"] if not glimpse.ended else [head]
-    last = glimpse.log[-1]
-    speed = last.get("steps_per_second", 0.0)
+    last = msgspec.convert(glimpse.log[-1], LogLine)  # which gives a value to what is not there
+    recent = [line.get("steps_per_second") or 0.0 for line in glimpse.log[-_RECENT:]]
+    speed = sum(recent) / len(recent)
     head += (
-        f"  {last['step'] / max(last['total_steps'], 1):.0%}, draw {last['draws']}/"
-        f"{last['all_draws']}, step {last['step']}/{last['total_steps']}"
+        f"  {last.step / max(last.total_steps, 1):.0%}, draw {last.draws}/{last.all_draws}, step "
+        f"{last.step}/{last.total_steps}"
     )
-    if not glimpse.ended and speed:
-        head += f", {clock((last['total_steps'] - last['step']) / speed)} left"
+    if not glimpse.ended and speed > 0.0:
+        head += f", {clock((last.total_steps - last.step) / speed)} left"
     series = {"energy": [line.get("energy") for line in glimpse.log]}
-    for group in last.get("temperature", {}):
+    for group in last.temperature:
         series[f"T[{group}]"] = [line.get("temperature", {}).get(group) for line in glimpse.log]
     series["steps/s"] = [line.get("steps_per_second") for line in glimpse.log]
     width = max(map(len, series))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
+from pxsgmcmc.errors import printable, printable_lines
 from pxsgmcmc.jobs.engine import Ended
 from pxsgmcmc.jobs.job import DIAGNOSE, EVALUATE, SAMPLE, VALIDATE, Job, Stage, missing_stages
 from pxsgmcmc.progress import clock
@@ -153,7 +154,7 @@ class _Lines:
             self.say("; ".join([f"{self._title}: {_pace(share, left)}", *busy]))
 
     def say(self, sentence: str) -> None:
-        print(sentence, file=sys.stderr, flush=True)
+        print(printable_lines(sentence), file=sys.stderr, flush=True)
 
     def close(self) -> None:
         pass
@@ -181,7 +182,9 @@ class _Table:
             expand=True,
         )
         labels = [*(row.job.label for row in rows), title]
-        self._tasks = [self._bars.add_task(label, total=1.0, what="") for label in labels]
+        self._tasks = [
+            self._bars.add_task(printable(label), total=1.0, what="") for label in labels
+        ]
         self._bars.start()
 
     def show(self, rows: list[JobRow], share: float, left: float | None) -> None:
@@ -191,10 +194,10 @@ class _Table:
         for task, (done, what), visible in zip(
             self._tasks, [*shown, (share, _pace(share, left))], seen, strict=True
         ):
-            self._bars.update(task, completed=done, what=what, visible=visible)
+            self._bars.update(task, completed=done, what=printable(what), visible=visible)
 
     def say(self, sentence: str) -> None:
-        self._bars.console.print(sentence, markup=False, highlight=False)
+        self._bars.console.print(printable_lines(sentence), markup=False, highlight=False)
 
     def close(self) -> None:
         self._bars.stop()

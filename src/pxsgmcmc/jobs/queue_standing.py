@@ -8,8 +8,7 @@ import os
 import shutil
 from pathlib import Path
 
-import msgspec
-
+from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.jobs.queue import Seen
 from pxsgmcmc.jobs.queued import is_answer
 from pxsgmcmc.jobs.sheet import SHEETS, Sheet, sheets_in
@@ -39,12 +38,12 @@ def with_queues(root: Path, known: list[Standing]) -> list[Standing]:
 
 def _jobs_under(sheet: Sheet, root: str) -> list[tuple[int, str]]:
     jobs = []
-    for number in range(sheet.facts.count):
+    for number in sheet.numbers():
         try:
             folder = sheet.job(number).folder
-        except (OSError, msgspec.MsgspecError):  # its sheet is being removed
+        except (CorruptRun, UserError):  # its sheet is being removed
             continue
-        if os.path.commonpath([folder, root]) == root:
+        if os.path.isabs(folder) and os.path.commonpath([folder, root]) == root:
             jobs.append((number, folder))
     return jobs
 

@@ -95,7 +95,7 @@ class _Keeper:
         there: dict[str, Seen] | None = None
         for sheet in sheets_in(place_of(list(jobs))):
             names = sheet.names()
-            its = {number: sheet.job(number) for number in range(sheet.facts.count)}
+            its = {number: sheet.job(number) for number in sheet.numbers()}
             mine = {number: jobs[job] for number, job in its.items() if job in jobs}
             if sheet.facts.engine != self._queue.engine or not mine:
                 continue

@@ -5,6 +5,7 @@
     RUNS/.jobs/NAME/0007.job      a job
     RUNS/.jobs/NAME/0007.out      how far it says it is; 0007.err has everything else it says
     RUNS/.jobs/NAME/0007.end      how its process ended last, once it has
+    RUNS/.jobs/NAME/0007.node     where Ray runs it
     RUNS/.jobs/NAME/names         what the queue calls them
     RUNS/.jobs/NAME/stop          they are to stop, and not to be started again
 
@@ -13,6 +14,7 @@ what a job made is in its run directory, and that alone decides what is still to
 """
 
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -25,7 +27,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.jobs.engine import Ended
 from pxsgmcmc.jobs.job import Job
 from pxsgmcmc.store import files
@@ -34,6 +36,8 @@ from pxsgmcmc.store.layout import MANIFEST
 
 SHEETS = ".jobs"
 _FACTS, _NAMES, _STOP = "sheet.json", "names", "stop"
+_FILE = re.compile(r"([0-9]{4,9})\.([a-z]+)", re.ASCII)
+_MOST = 1 << 24  # bytes of a file that is read
 _TAIL = 20_000  # bytes of a job's errors that are read
 
 
@@ -67,18 +71,26 @@ class Sheet(NamedTuple):
     facts: Facts
 
     def path(self, number: int, kind: str) -> Path:
-        """The file of a job; `kind` is "job", "out", "err" or "end"."""
+        """The file of a job; `kind` is "job", "out", "err", "end" or "node"."""
         return self.folder / f"{number:04}.{kind}"
 
     def job(self, number: int) -> Job:
         """One of the jobs."""
-        return msgspec.json.decode(self.path(number, "job").read_bytes(), type=Job)
+        path = self.path(number, "job")
+        try:
+            return msgspec.json.decode(_read(path), type=Job)
+        except msgspec.MsgspecError as error:
+            raise CorruptRun(f"`{path}` is not as it was written: {error}.") from error
+
+    def numbers(self) -> list[int]:
+        """The jobs whose files are there."""
+        return sorted(self._numbers_with("job"))
 
     def end(self, number: int) -> End | None:
         """How the job's process ended; None if it has not, or was killed."""
         try:
-            return msgspec.json.decode(self.path(number, "end").read_bytes(), type=End)
-        except (OSError, msgspec.MsgspecError):  # of the latter: it is being replaced
+            return msgspec.json.decode(_read(self.path(number, "end")), type=End)
+        except (CorruptRun, UserError, msgspec.MsgspecError):  # of the latter: it is being replaced
             return None
 
     def write_end(self, number: int, code: int, why: str = "") -> None:
@@ -92,8 +104,12 @@ class Sheet(NamedTuple):
 
     def ended_numbers(self) -> set[int]:
         """The jobs that have a file `.end`, by one look at the folder."""
-        names = (name.partition(".") for name in os.listdir(self.folder))
-        return {int(stem) for stem, _, kind in names if kind == "end"}
+        return self._numbers_with("end")
+
+    def _numbers_with(self, kind: str) -> set[int]:
+        names = map(_FILE.fullmatch, os.listdir(self.folder))
+        numbers = (int(name[1]) for name in names if name and name[2] == kind)
+        return {number for number in numbers if number < self.facts.count}
 
     def size(self, number: int, kind: str) -> int:
         """Of a file of a job, in bytes; 0 if it is not there."""
@@ -105,10 +121,10 @@ class Sheet(NamedTuple):
     def errors(self, number: int, since: int = 0) -> str:
         """The last of what a job wrote to standard error, after its first `since` bytes."""
         try:
-            with self.path(number, "err").open("rb") as file:
+            with os.fdopen(files.open_plain(self.path(number, "err")), "rb") as file:
                 file.seek(max(since, file.seek(0, os.SEEK_END) - _TAIL))
                 return file.read().decode(errors="replace")
-        except OSError:
+        except (OSError, CorruptRun, UserError):
             return ""
 
     def sentence(self, number: int) -> str:
@@ -125,8 +141,9 @@ class Sheet(NamedTuple):
     def names(self) -> dict[int, str]:
         """What the queue called each job last."""
         names: dict[int, str] = {}
-        with suppress(OSError, msgspec.MsgspecError):  # none yet, or a line is being written
-            for line in (self.folder / _NAMES).read_bytes().splitlines():
+        # None yet, or a line is being written.
+        with suppress(CorruptRun, UserError, msgspec.MsgspecError):
+            for line in _read(self.folder / _NAMES).splitlines():
                 names |= msgspec.json.decode(line, type=dict[int, str])
         return names
 
@@ -176,10 +193,14 @@ def _above(folder: Path) -> Path:
 def read_sheet(folder: Path) -> Sheet:
     """The sheet in a folder."""
     try:
-        data = (folder / _FACTS).read_bytes()
-        return Sheet(folder, msgspec.json.decode(data, type=Facts))
-    except (OSError, msgspec.MsgspecError) as error:
+        return Sheet(folder, msgspec.json.decode(_read(folder / _FACTS), type=Facts))
+    except (CorruptRun, UserError, msgspec.MsgspecError) as error:
         raise UserError(f"`{folder}` must be a sheet of jobs, and it cannot be read.") from error
+
+
+def _read(path: Path) -> bytes:
+    """Whoever can write to a folder can put a sheet there: no link, pipe or device is opened."""
+    return files.read_file(path, at_most=_MOST)
 
 
 def sheets_in(place: Path) -> list[Sheet]:

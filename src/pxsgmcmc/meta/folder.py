@@ -23,6 +23,7 @@ from pxsgmcmc.meta.evolution import MetaState
 from pxsgmcmc.meta.settings import MetaSettings
 from pxsgmcmc.store import files
 from pxsgmcmc.store.sealed import digest, from_json, to_json
+from pxsgmcmc.store.targets import check_own_folder
 from pxsgmcmc.store.tensors import decode, encode
 from pxsgmcmc.tree import from_arrays, to_arrays
 
@@ -38,6 +39,12 @@ class Saved(msgspec.Struct, frozen=True):
     state: MetaState
     log_bytes: int
     note: str  # a sentence on a damaged state that was passed over; empty if there was none
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder with anything but a meta-training in it."""
+    early = (STATE, LOG, LOG + files.PART)
+    check_own_folder(folder, "out", "an earlier meta-training", sign=SETTINGS, early=early)
 
 
 def begin(folder: Path, settings: MetaSettings, data_hashes: dict[str, str]) -> None:

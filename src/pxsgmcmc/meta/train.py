@@ -27,7 +27,6 @@ from pxsgmcmc.meta.tasks import (
 )
 from pxsgmcmc.progress import Progress, Show, progress_for
 from pxsgmcmc.store import files, lock
-from pxsgmcmc.store.layout import MANIFEST
 
 CHECKPOINT_SECONDS = 30.0
 MOST_FRUITLESS = 20  # outer steps in a row of which no pair was finite
@@ -76,8 +75,7 @@ def meta_train(
     trained = families(tasks, data_root)
     hashes = {name: load_rows(name, data_root).sha256 for name in sorted(settings.data_sets)}
     folder = Path(out)
-    if (folder / MANIFEST).exists():
-        raise UserError(f"`{folder}` holds a run: give another folder with --out.")
+    kept.check_folder(folder)
     files.make_folders(folder)
     with closing(progress_for("meta-train", progress)) as shown:
         with lock.acquire(folder, say=shown.say), GracefulStop() as stop:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pxsgmcmc.errors import CorruptRun, UserError, one_line
-from pxsgmcmc.store.files import PART
+from pxsgmcmc.store.files import PART, read_file
+from pxsgmcmc.store.targets import check_outside
 
 # Their folders are parts of names: asked to make one, they may make a bucket.
 _NO_FOLDERS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az"}
@@ -45,6 +46,15 @@ class Place:
         """The folder of this machine that it is, if it is one."""
         return Path(self._root) if "file" in self._protocols else None
 
+    def check(self) -> None:
+        """Refuse a folder of this machine in which a link would lead what is written elsewhere."""
+        if self.folder is None:
+            return
+        check_outside(self.folder, "url")
+        links = (path for path in self.folder.rglob("*") if path.is_symlink())
+        if (link := next(links, None)) is not None:
+            raise UserError(f"`{link}` is a symbolic link, through which nothing is written.")
+
     def sizes(self) -> dict[str, int]:
         """Relative name -> bytes, of every object there is."""
         with self._asking("listed"):
@@ -55,7 +65,12 @@ class Place:
         return {path[start:]: int(facts["size"]) for path, facts in entries.items()}
 
     def read(self, name: str, at_most: int) -> bytes | None:
-        """The bytes of an object; None if it is not there or has over `at_most`."""
+        """The bytes of an object; None if it is not there, no file, or has over `at_most`."""
+        if self.folder is not None:
+            try:
+                return read_file(self.folder / name, at_most=at_most)
+            except CorruptRun:  # not there, too large, or a link, a pipe or a device
+                return None
         with self._asking("read", name):
             try:
                 with self._system.open(self._path(name), "rb") as file:

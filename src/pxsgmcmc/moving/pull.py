@@ -10,6 +10,7 @@ from pxsgmcmc.moving.place import Place
 from pxsgmcmc.progress import Progress, Show, progress_for
 from pxsgmcmc.store import chains, files, layout, lock
 from pxsgmcmc.store.manifest import Artifact
+from pxsgmcmc.store.targets import check_outside
 
 _FOLDERS = (layout.DRAWS, layout.STATE)  # of a run that has no draw and no state yet
 
@@ -30,6 +31,7 @@ def pull(url: str, folder: str | Path, *, progress: Show | Progress = False) -> 
       CorruptRun: if what is fetched is not what was sent.
     """
     folder, place = Path(folder), Place(url)
+    check_outside(folder, "run")
     listing = read_listing(place)
     if listing is None:
         raise UserError(f"`{place.url}` must hold a run sent by `push`, but has no {LISTING}.")

@@ -29,6 +29,7 @@ def push(folder: str | Path, url: str, *, progress: Show | Progress = False) -> 
         raise UserError(
             f"`{place.url}` is inside the run that is to be sent: choose another place."
         )
+    place.check()
     with inventory.held_still(folder):
         inventory.check(folder)
         listing = inventory.inventory(folder)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from matplotlib import pyplot
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgba
+from matplotlib.collections import Collection
+from matplotlib.colors import ListedColormap, to_hex, to_rgba
 from matplotlib.figure import Figure
 
 from pxsgmcmc.report.chain_figures import chain_figures
@@ -51,7 +52,7 @@ def as_axes(drawing: Drawing) -> Axes:
     figure = axes.figure
     assert isinstance(figure, Figure)
     figure.set_dpi(130)
-    for artist in figure.findobj():
+    for artist in sorted(figure.findobj(), key=lambda artist: not _is_mapped(artist)):
         _recolour(artist)
     axes.tick_params(axis="x", color=_COLOURS[MUTED], labelcolor=_COLOURS[MUTED])
     axes.tick_params(axis="y", labelcolor=_COLOURS[MUTED])
@@ -60,7 +61,16 @@ def as_axes(drawing: Drawing) -> Axes:
     return axes
 
 
+def _is_mapped(artist: Any) -> bool:
+    """Contours, whose colours and those of their labels come from a map when they are drawn."""
+    return isinstance(artist, Collection) and artist.get_array() is not None
+
+
 def _recolour(artist: Any) -> None:
+    if _is_mapped(artist):
+        known = artist.get_cmap()
+        artist.set_cmap(ListedColormap([_own(known(place)) for place in range(known.N)]))
+        return
     for part in _PARTS:
         read, write = getattr(artist, f"get_{part}", None), getattr(artist, f"set_{part}", None)
         if read is None or write is None:

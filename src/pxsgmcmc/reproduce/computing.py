@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.jobs.local import environment
 
 Computed = tuple[dict[str, float], dict[str, list[float | None]]]  # values, curves
 
@@ -26,7 +27,9 @@ def compute(function: str, arguments: Mapping[str, Any], seed: int) -> Computed:
     """
     ask = json.dumps({"function": function, "arguments": dict(arguments), "seed": seed})
     command = [sys.executable, "-P", "-m", "pxsgmcmc.reproduce.computing"]
-    ended = subprocess.run(command, input=ask, stdout=subprocess.PIPE, text=True)
+    ended = subprocess.run(
+        command, input=ask, stdout=subprocess.PIPE, text=True, env=environment(1), check=False
+    )
     if ended.returncode == 2:
         raise UserError(f"`{function}` failed; its message is above.")
     if ended.returncode:

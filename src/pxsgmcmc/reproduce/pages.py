@@ -10,12 +10,12 @@ from pxsgmcmc.report.verdicts import Judgement
 from pxsgmcmc.reproduce.claims import CLAIMS
 from pxsgmcmc.reproduce.figures import Series, drawn
 from pxsgmcmc.reproduce.outcome import part_sentence
+from pxsgmcmc.reproduce.page_files import INDEX, KIND, check_pages, page_path
 from pxsgmcmc.reproduce.tables import Made, Shown
 from pxsgmcmc.reproduce.verdicts import Verdict
 from pxsgmcmc.store.files import write_file, writing
 
 _TONES = {"holds": "right", "does not hold": "wrong", "cannot be told": ""}
-_KIND = "pxsgmcmc reproduce"
 
 
 def write_pages(made: Sequence[Made], folder: Path) -> list[Path]:
@@ -26,14 +26,15 @@ def write_pages(made: Sequence[Made], folder: Path) -> list[Path]:
       folder: where pages go, below the name of the scale.
     """
     target = folder / made[0].planner.scale.name
+    check_pages([one.experiment.name for one in made], target)
     with writing(target):
         target.mkdir(parents=True, exist_ok=True)
     paths = []
     for one in made:
-        path = target / f"{one.experiment.name}.html"
+        path = page_path(target, one.experiment.name)
         write_file(path, page_of(one).encode())
         paths.append(path)
-    index = target / "index.html"
+    index = page_path(target, INDEX)
     write_file(index, index_of(made, target).encode())
     return [*paths, index]
 
@@ -72,7 +73,7 @@ def page_of(made: Made) -> str:
         verdict=_judgement(made.verdicts),
         sections=[s for s in sections if any(s[2:]) and _is_filled(s)],
         methods=series if figures and len(series) > 1 else [],
-        kind=f"{_KIND} {made.experiment.name} --scale {made.planner.scale.name}",
+        kind=f"{KIND} {made.experiment.name} --scale {made.planner.scale.name}",
     )
 
 
@@ -110,7 +111,7 @@ def index_of(made: Sequence[Made], folder: Path) -> str:
         lead=f"At the {scale.name} scale: {scale.about}.",
         verdict=_judgement(verdicts),
         sections=[s for s in sections if _is_filled(s)],
-        kind=f"{_KIND} --scale {scale.name}",
+        kind=f"{KIND} --scale {scale.name}",
     )
 
 

@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from pxsgmcmc.errors import UserError
-from pxsgmcmc.store.files import write_file, writing
+from pxsgmcmc.errors import CorruptRun, UserError
+from pxsgmcmc.store.files import read_file, write_file, writing
 
+_MOST = 1 << 26  # bytes of a record
 DIGITS = 6  # significant, of every number kept
 
 
@@ -80,10 +81,10 @@ def read_record(path: Path) -> Record:
     """The record in a file, or one sentence on what is wrong with it."""
     again = "remove it, and the run is made again"
     try:
-        data = path.read_bytes()
+        data = read_file(path, at_most=_MOST)
         record = msgspec.json.decode(data, type=Record)
-    except OSError as error:
-        raise UserError(f"`{path}` cannot be read: {error.strerror}.") from None
+    except CorruptRun as error:
+        raise UserError(str(error)) from None
     except (msgspec.ValidationError, UnicodeDecodeError) as error:
         raise UserError(f"`{path}` was written by another version ({error}): {again}.") from None
     except msgspec.DecodeError:

@@ -12,7 +12,8 @@ import msgspec
 _Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Length = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
-_ByGroup = dict[str, float | None]
+_Size = Annotated[float, msgspec.Meta(ge=0.0, le=1e100)]  # its square is a number, too
+_ByGroup = dict[str, _Size | None]
 
 
 class _Collection(msgspec.Struct):
@@ -25,7 +26,7 @@ class _Collection(msgspec.Struct):
 
 class _Sampler(msgspec.Struct):
     name: str = ""
-    temperature: float = 0.0
+    temperature: _Size = 0.0
     thermal_momentum: bool = False
     friction: _ByGroup = {}
     noise: _ByGroup = {}
@@ -103,7 +104,7 @@ class DrawFacts(msgspec.Struct):
     temperature: dict[str, float] = {}
     acceptance: float | None = None
     mean_energy: float = 0.0
-    mean_step_size: float = 0.0
+    mean_step_size: _Size = 0.0
 
 
 class LogLine(DrawFacts):

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.results import Trial, TrialScore, Tuning, Verdict, write
-from pxsgmcmc.store.files import write_file
+from pxsgmcmc.store.files import read_file, write_file
 
 TRIALS, TABLE = "trials.json", "trials.csv"
+_MOST = 1 << 28  # bytes of the file
 _SAME = {"config": "configuration", "asked": "space", "search": "kind of search"}
 
 
@@ -35,7 +36,8 @@ class TrialBook:
         if not path.exists():
             return None
         try:
-            return cls(folder, msgspec.json.decode(path.read_bytes(), type=Tuning))
+            data = read_file(path, at_most=_MOST)
+            return cls(folder, msgspec.json.decode(data, type=Tuning))
         except msgspec.MsgspecError as error:
             raise CorruptRun(f"`{path}` is not as a search wrote it: {error}.") from error
 

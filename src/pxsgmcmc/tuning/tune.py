@@ -18,11 +18,11 @@ from pxsgmcmc.jobs.in_process import InProcess
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.results import Trial, Tuning
 from pxsgmcmc.store import files, lock
-from pxsgmcmc.store.layout import MANIFEST
+from pxsgmcmc.store.targets import check_own_folder
 from pxsgmcmc.tuning.beginning import begin, limits_of, proposer_named, with_kept
 from pxsgmcmc.tuning.conclusion import best_config, best_toml, concluded, raise_if_all_diverged
 from pxsgmcmc.tuning.space import Asked, flat
-from pxsgmcmc.tuning.trial_book import TABLE, TrialBook, as_csv
+from pxsgmcmc.tuning.trial_book import TABLE, TRIALS, TrialBook, as_csv
 from pxsgmcmc.tuning.trial_loop import TrialLoop
 
 BEST, PAGE = "best.toml", "tune.html"
@@ -133,9 +133,8 @@ def tune(
     runner = _engine(engine, at_once, problem)
     folder = Path(out)
     made = not folder.exists()
+    check_own_folder(folder, "out", "an earlier search", sign=TRIALS)
     with files.writing(folder):
-        if (folder / MANIFEST).exists():
-            raise UserError(f"`{folder}` holds a run: give another folder with --out.")
         folder.mkdir(parents=True, exist_ok=True)
     with lock.acquire(folder, say=say):
         proposer = proposer_named(search, folder, config.seed, say)
