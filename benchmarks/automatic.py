@@ -7,10 +7,9 @@
 Every line is printed as soon as it is known, with the seconds on the wall and those of processors.
 With `--clock cpu` the time that `fit` keeps to is that of processors as well, so that what else a
 machine does changes nothing: sixty of these are at most sixty on the wall of an idle machine. All
-learn from the same rows; the validation rows tell `fit` when to stop its warm start, and give the
-regressions of scikit-learn their scale: negative log-likelihoods of these are those of a normal
-around the prediction, with the standard deviation of its errors on the validation rows. The test
-rows are used for the table alone.
+learn from the same rows; the validation rows give the regressions of scikit-learn their scale:
+negative log-likelihoods of these are those of a normal around the prediction, with the standard
+deviation of its errors on the validation rows. The test rows are used for the table alone.
 """
 
 import argparse
@@ -55,7 +54,7 @@ draws = 1
 cycle_length = 1
 batch_size = 1
 """
-HEAD = "| task | seed | wall s | CPU s | verdict | expanded | steps | NLL | MLP | linear |"
+HEAD = "| task | seed | wall s | CPU s | verdict | method | steps | NLL | MLP | linear |"
 
 
 def problem_of(task: str) -> px.Problem:
@@ -118,7 +117,7 @@ def line(task: str, seed: int, max_seconds: float) -> str:
 
 
 def outcome_of(run: px.Run) -> list[str]:
-    """Verdict, expansion, steps and test NLL of a run."""
+    """Verdict, method, steps and test NLL of a run."""
     evidence = evidence_on(run)
     heat = "/".join(f"{one.value / one.expected:.2f}" for one in evidence.kinetic.values())
     word = {True: "healthy", False: "not healthy", None: "not known"}[run.verdict.healthy]
@@ -128,8 +127,7 @@ def outcome_of(run: px.Run) -> list[str]:
     assert results.test is not None
     lengths = run.origin["collection"]
     steps = f"{lengths['burn_in']:,} + {lengths['draws']} x {lengths['cycle_length']:,}"
-    expanded = "yes" if run.origin["fit"]["expanded"] else "no"
-    return [verdict, expanded, steps, f"{float(results.test.metrics['nll']):.3f}"]
+    return [verdict, run.origin["method"], steps, f"{float(results.test.metrics['nll']):.3f}"]
 
 
 def main() -> None:

@@ -110,16 +110,6 @@ def rows(counts: dict[str, dict]) -> list[tuple[str, str, str]]:
             for name in ENGINES
         ),
         (
-            "4 chains on one node by `--engine ray`: workers and chains killed",
-            "20 faults, as above",
-            told(
-                "engine_ray_one_node",
-                "{workers_killed} workers and {chains_killed} chains killed: {identical} of "
-                "{chains} chains identical in every draw, {double_writes} double writes, "
-                "{damaged} damaged",
-            ),
-        ),
-        (
             "SIGTERM to saved and exited",
             "within what the device was given, 50 of 50",
             told(

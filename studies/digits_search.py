@@ -47,7 +47,7 @@ DIGITS = Study(
     load=load_config,
     # The kept search had no burn-in. Of an evaluation the score needs the validation rows alone.
     base=(
-        *("--chain.burn_in", "0"),
+        *("--chain.start", "random", "--chain.burn_in", "0", "--chain.cycle_length", "200"),
         *("--evaluate.corruptions", "false", "--evaluate.shifts", "[]"),
         *("--evaluate.out_of_distribution", "[]"),
     ),

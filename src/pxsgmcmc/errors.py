@@ -145,6 +145,11 @@ def one_line(value: Any) -> str:
     return printable(repr(value), 80)
 
 
+def nearest(word: Any, known: Iterable[str]) -> list[str]:
+    """The one of `known` that is spelt most like `word`, if any is."""
+    return difflib.get_close_matches(str(word), list(known), n=1)
+
+
 def did_you_mean(word: Any, known: Iterable[str]) -> str:
     """The end of a message about a word that is none of `known`: the nearest one, or all of them.
 
@@ -153,5 +158,5 @@ def did_you_mean(word: Any, known: Iterable[str]) -> str:
       ('did you mean `digits`?', 'known: digits, wine.')
     """
     names = list(known)
-    close = difflib.get_close_matches(str(word), names, n=1)
+    close = nearest(word, names)
     return f"did you mean `{close[0]}`?" if close else f"known: {', '.join(names)}."

@@ -1,17 +1,21 @@
 """Every command, called in this process on one small run."""
 
+import math
 import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
 from pxsgmcmc.chain import sample
 from pxsgmcmc.cli import COMMANDS
-from pxsgmcmc.config import run_config, write_config
+from pxsgmcmc.config import parse_config, run_config, write_config
+from pxsgmcmc.config.build import build
 from pxsgmcmc.store import create_run, open_run, opening
 from tests.helpers import chain_problems as problems
 from tests.helpers.cli_calls import assert_one_line, call
@@ -194,6 +198,26 @@ def test_a_chain_starts_from_a_draw_or_from_given_weights(config, finished, tmp_
         assert call("run", config, *frozen, f"--chain.start={start}", "--out", str(out)).code == 0
         moved = open_run(out).load_draw(1)
         assert all(np.array_equal(moved[name], weights[name]) for name in weights)
+
+
+@pytest.mark.parametrize(
+    ("prior", "size"),  # mean of |x|
+    [
+        ("{ variance = 0.25 }", 0.5 * math.sqrt(2 / math.pi)),
+        ('{ family = "laplace", scale = 0.5 }', 0.5),
+        ('{ family = "student_t", scale = 0.5, freedom = 3.0 }', 0.5 * 2 * math.sqrt(3) / math.pi),
+    ],
+)
+def test_a_chain_starts_from_a_draw_of_its_prior_another_for_each_chain(config, prior, size):
+    flags = ["--chain.start=prior", f"--prior={prior}", "--expansion={ out = 0, into = 0 }"]
+    built = build(parse_config(Path(config).read_text(), flags))
+    first, again, second = (
+        np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(built.position(chain))])
+        for chain in (0, 0, 1)
+    )
+    assert np.array_equal(first, again) and not np.any(first == second)
+    # |x| has a standard deviation below twice its mean: 5 standard errors, a false alarm of 1e-6.
+    assert abs(np.abs(first).mean() - size) < 5 * 2 * size / math.sqrt(len(first))
 
 
 @pytest.mark.parametrize(

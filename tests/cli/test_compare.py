@@ -86,6 +86,17 @@ def test_settings_that_tell_runs_of_one_method_apart_are_named(tmp_path):
     assert "SGHMC [digest2] has sampler.step_size.peak = 2.\n" in out
 
 
+def test_a_run_from_python_is_not_told_apart_by_settings_that_only_configurations_have(tmp_path):
+    configs = {"one": "[sampler]\nname = 'sghmc'", "two": "draws = 3\nbatch_size = 5\n"}
+    folders = [
+        keep(tmp_path / name, result("SGHMC", 0, {"nll": 1.0}, settings=name), text)
+        for name, text in configs.items()
+    ]
+    out = call("compare", *folders).out
+    assert "SGHMC [two] was started from Python: the program that made it has the settings." in out
+    assert "(none)" not in out
+
+
 def test_names_are_printed_as_they_are(tmp_path):
     odd = keep(tmp_path / "a", result("[red]A|B[/red]", 0, {"nll": 1.0}))
     assert "[red]A|B[/red]" in call("compare", odd).out

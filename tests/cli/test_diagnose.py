@@ -2,10 +2,13 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+import pxsgmcmc as px
 from pxsgmcmc import progress, results
 from pxsgmcmc.cli.diagnose import summary
 from pxsgmcmc.results import Diagnostics, Verdict
+from pxsgmcmc.run import DIAGNOSTICS
 from tests.helpers.cli_calls import assert_one_line, call
 from tests.helpers.made_up_results import result
 from tests.helpers.small_settings import SMALL
@@ -100,3 +103,17 @@ def test_the_summary_tells_an_infinite_number_from_one_that_is_not_defined():
     )
     said = "R-hat infinite, effective sample size undefined (tails undefined)"
     assert f"energy: {said}" in "\n".join(summary(found))
+
+
+def test_what_was_diagnosed_is_part_of_every_later_verdict_on_the_same_draws(folder):
+    assert call("diagnose", str(folder), "--rows", "20", "--lines", "1").code == 0
+    run = px.open(folder)
+    diagnosed = msgspec.json.decode(run.read_artifact(DIAGNOSTICS), type=Diagnostics)
+    still = results.Distances(d=[[0.0]], d_bar=[[0.0]])
+    stands = "The chain does not move: consecutive draws are the same."
+    assert stands not in run.verdict.warnings
+    run.write_artifact(DIAGNOSTICS, results.write(replace(diagnosed, distances=still)))
+    for verdict in (run.verdict, px.open(folder).verdict, px.open(folder).evaluate().verdict):
+        assert stands in verdict.warnings
+    assert "not healthy" in repr(px.open(folder)) and stands in call("show", str(folder)).out
+    assert stands not in px.open(folder).skip(1).verdict.warnings  # that was said of other draws

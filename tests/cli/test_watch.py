@@ -54,6 +54,18 @@ def test_a_run_is_followed_until_it_ends(place, monkeypatch, capsys):
     assert shown.splitlines()[-4].startswith(f"{place}  done")
 
 
+def test_the_time_left_follows_the_mean_speed_of_recent_lines(place):
+    run = create_run(place, "", {})
+    for step, speed in enumerate([1000.0] * 30 + [4.0, 16.0] * 5, 1):
+        run.append_log(
+            {**LINE, "step": step, "draws": 0, "energy": 1.0, "total_steps": 640}
+            | {"steps_per_second": speed}
+        )
+    (glimpse,) = module.look(place)
+    run.close()
+    assert "1:00 left" in module.described(glimpse)[0]  # 600 steps at (4 + 16) / 2
+
+
 def test_a_run_whose_process_is_gone_is_said_to_have_stopped(place):
     with create_run(place, "", {}) as run:
         log(run, [10])

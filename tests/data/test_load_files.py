@@ -196,9 +196,11 @@ def test_many_different_whole_numbers_ask_which_task_is_meant(folder):
 
 def test_the_setting_task_decides(folder):
     np.save(folder / "whole.npy", (np.arange(ROWS) % 3).astype(float))
-    assert load(folder, {"x": "X.npy", "y": "whole.npy"}).task == "regression"
-    whole = load(folder, {"x": "X.npy", "y": "whole.npy"}, task="classification")
-    assert whole.classes == ("0", "1", "2")
+    files = {"x": "X.npy", "y": "whole.npy"}
+    words = ("whole.npy", "3 different whole numbers as floats in 60 rows", "to decide")
+    assert_refused(lambda: load(folder, files), *words)  # neither is guessed
+    assert load(folder, files, task="regression").task == "regression"
+    assert load(folder, files, task="classification").classes == ("0", "1", "2")
     real = {"x": "X.npy", "y": "t.npy"}
     words = ("t.npy", "whole numbers", "regression")
     assert_refused(lambda: load(folder, real, task="classification"), *words)

@@ -90,6 +90,49 @@ def test_of_a_singular_model_it_is_what_the_integral_says():
     assert found.value + STANDARD_ERRORS * found.standard_error < 2.5  # half of five parameters
 
 
+def mean_with_noise(x, y, temperature):
+    """n β E[L - L(0)] of one hidden unit on these data, priors standard normal, by a sum over A.
+
+    Given A, rows of B are normal with precision |x A'|^2 / T + 1.
+    """
+    places = np.linspace(-6.0, 6.0, 801)
+    A = np.stack(np.meshgrid(places, places), axis=-1).reshape(-1, 2)
+    s, c = np.einsum("ki,ij,kj->k", A, x.T @ x, A), A @ (x.T @ y)
+    precision = s / temperature + 1.0
+    mean = c / temperature / precision[:, None]
+    log_weight = -0.5 * (A**2).sum(1) - 0.5 * y.shape[1] * np.log(precision)
+    log_weight += 0.5 * precision * (mean**2).sum(1)
+    weight = np.exp(log_weight - log_weight.max())
+    squares = (mean**2).sum(1) + y.shape[1] / precision
+    excess = 0.5 * s * squares - (mean * c).sum(1)
+    return float(np.sum(weight * excess) / np.sum(weight) / temperature)
+
+
+@pytest.mark.slow
+def test_with_noise_it_is_what_a_sum_over_a_grid_says_on_these_data():
+    n = 400
+    rng = np.random.default_rng(0)  # as on the page
+    x, y = rng.normal(size=(n, 2)).astype(np.float32), rng.normal(size=(n, 3))
+    problem = px.Problem(
+        lambda q, x: x @ q["A"].T @ q["B"].T, px.likelihoods.gaussian(1.0), train=(x, y)
+    )
+    weights, T = {"A": jnp.zeros((1, 2)), "B": jnp.zeros((3, 1))}, float(np.log(n))
+    potential = px.potential(problem, prior=px.priors.normal(1.0 / T, at=weights))
+    sampler = px.hmc(
+        potential, 0.04, leapfrog_steps=10, jitter=0.5, temperature=T,
+        adapt=px.adaptation(500, acceptance=0.9),
+    )  # fmt: skip
+    run = px.sample(
+        sampler, weights, problem, draws=500, cycle_length=5, burn_in=500, batch_size=n, chains=4,
+        progress=False,
+    )  # fmt: skip
+    found = px.local_learning_coefficient(run, weights)
+    exact = mean_with_noise(x.astype(float), y, T)
+    assert exact == pytest.approx(0.873, abs=5e-4)  # which the page quotes
+    assert abs(found.value - exact) < STANDARD_ERRORS * found.standard_error
+    assert found.standard_error < 0.05
+
+
 def test_the_standard_error_is_that_of_the_mean_of_correlated_draws():
     rng = np.random.default_rng(1)
     a, errors, values = 0.8, [], []

@@ -94,7 +94,7 @@ def test_each_labelled_set_has_every_metric_and_each_draw_its_own(results, logit
         z = logits(x)
         assert split.rows == len(x) and list(split.metrics) == list(METRICS)
         close(split.metrics, measure(z, y))
-        for name in ("err", "nll"):
+        for name in ("err", "nll", "ece"):
             close(split.by_draw[name], [measure(draw, y, [name])[name] for draw in z])
 
 

@@ -198,6 +198,7 @@ def disturb(cluster: Cluster, jobs: Sequence[Job], faults: int, seed: int) -> Co
                 f"what comes after {kind} for chain {chain}",
             )
         if kind == "node cut off":
+            allow(jobs, 4 * (number + 1) + 2)  # those that wake up want to write
             cluster.wake(processes)
             for job in jobs:  # as Slurm does with what it gave up, on a node that comes back
                 holder = lock_file.peek(Path(job.folder) / lock_file.LOCK)

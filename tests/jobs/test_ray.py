@@ -2,41 +2,57 @@
 
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.jobs import Local
+from pxsgmcmc.jobs import ray as ray_tasks
 from pxsgmcmc.jobs.engines import engine_named
+from pxsgmcmc.jobs.local import environment
 from pxsgmcmc.jobs.queue import QueuePace
 from pxsgmcmc.jobs.ray import Ray
-from pxsgmcmc.jobs.sheet import place_of
+from pxsgmcmc.jobs.sheet import new_sheet, place_of
 from pxsgmcmc.store import lock_file
+from pxsgmcmc.store.lock import LEASE_VARIABLE
 from tests.jobs.faults import (
+    MOONS,
     PROGRAM,
     Heard,
     allow,
     chains,
+    disturb,
     harm,
     in_background,
     undisturbed,
     wait_for_writer,
 )
+from tests.jobs.ray_nodes import RayNodes, parent_of
 from tests.reliability.proofs import record
 
-QUICK = QueuePace(queue=0.2, settle=0.3, locked=0.2, patience=20.0)
+QUICK = QueuePace(queue=0.1, settle=0.1, locked=0.1, patience=20.0)
 
 
 @pytest.fixture
-def own_cluster(monkeypatch):
+def ray(monkeypatch):
     """Ray for this test alone, without a token in the user's home."""
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'pxsgmcmc[ray]'")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    return ray
+
+
+@pytest.fixture
+def own_cluster(ray):
+    """One node."""
+    quiet = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+    ray.init(address="local", num_cpus=2, **quiet)
     yield ray
     ray.shutdown()
 
@@ -45,12 +61,6 @@ def process_of(job):
     holder = lock_file.peek(Path(job.folder) / lock_file.LOCK)
     assert holder is not None
     return holder.process
-
-
-def parent_of(process):
-    """proc(5): the field after the state, which is after the name in brackets."""
-    stat = Path(f"/proc/{process}/stat").read_text()
-    return int(stat.rpartition(")")[2].split()[1])
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -76,42 +86,23 @@ def test_a_killed_worker_and_a_killed_chain_go_on_bit_for_bit(own_cluster, tmp_p
     assert not place_of(jobs).exists()
 
 
-class OneNode:
-    """Ray on this machine as `faults.Cluster` has it: processes can be killed, the node cannot."""
-
-    def __init__(self):
-        self.killed = Counter()
-
-    def kill_worker(self, process):
-        kind = ("workers_killed", "chains_killed")[sum(self.killed.values()) % 2]
-        self.killed[kind] += 1
-        os.kill(parent_of(process) if kind == "workers_killed" else process, signal.SIGKILL)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_twenty_killed_workers_and_chains_change_no_draw(own_cluster, tmp_path):
-    jobs = chains(tmp_path / "runs", 4, 110)
-    whole, node, heard = undisturbed(tmp_path / "whole", 4, 110), OneNode(), Heard()
-
-    def faults():
-        for number in range(20):
-            allow(jobs, 5 * (number + 1))
-            job = jobs[number % 4]
-            token = wait_for_writer(job)
-            node.kill_worker(process_of(job))
-            wait_for_writer(job, but=token)
-        allow(jobs)
-
-    thread = in_background(faults)
-    assert Ray(4, cpus=0.5, command=(*PROGRAM, "small"), pace=QUICK).run(jobs, heard) is None
-    thread.finish()
-    assert set(heard.codes.values()) == {0} and node.killed == Counter(
-        workers_killed=10, chains_killed=10
-    )
-    found = harm(jobs, whole)
-    record("engine_ray_one_node", **node.killed, **found)
-    assert found == Counter(chains=4, identical=4, double_writes=0, damaged=0)
+def test_faults_of_a_cluster_change_no_draw(ray, tmp_path, monkeypatch):
+    monkeypatch.setenv(LEASE_VARIABLE, "2")
+    whole = chains(tmp_path / "whole", 4, 110, MOONS)
+    assert Local(2).run(whole, Heard()) is None
+    jobs, found, heard = chains(tmp_path / "runs", 4, 110, MOONS), Counter(), Heard()
+    with RayNodes(ray, ["n0", "n1", "n2"], cpus=2) as nodes:
+        thread = in_background(lambda: found.update(disturb(nodes, jobs, faults=24, seed=1)))
+        assert Ray(4, command=(*PROGRAM, "real"), pace=QUICK).run(jobs, heard) is None
+        thread.finish()
+    assert set(heard.codes.values()) == {0}
+    found.update(harm(jobs, whole))
+    found.update(nodes.counts)
+    record("engine_ray", **{name.replace(" ", "_"): n for name, n in found.items()})
+    assert (found["chains"], found["identical"]) == (4, 4)
+    assert (found["double_writes"], found["damaged"]) == (0, 0)
 
 
 def test_what_is_wrong_with_the_options_is_said_in_one_sentence(monkeypatch):
@@ -122,3 +113,58 @@ def test_what_is_wrong_with_the_options_is_said_in_one_sentence(monkeypatch):
         engine_named("ray --gpu=1")
     with pytest.raises(UserError, match="`--engine ray --num-gpus` must be a number, got 'one'"):
         engine_named("ray --num-gpus=one")
+
+
+def test_a_task_on_a_node_that_ray_has_given_up_is_taken_for_gone(tmp_path, monkeypatch):
+    """Ray waits minutes for an answer of one that was cut off; here it waits for ever."""
+    nodes = [{"NodeID": "well", "Alive": True}, {"NodeID": "cut-off", "Alive": False}]
+    waiting = SimpleNamespace(wait=lambda refs, **_: ([], refs), nodes=lambda: nodes)
+    monkeypatch.setattr(ray_tasks, "import_ray", lambda: waiting)
+    jobs = chains(tmp_path / "runs", 4)
+    sheet, queue = new_sheet("ray", jobs, "python"), ray_tasks._Queue((), {})
+    for number in range(4):
+        task = ray_tasks._Task(f"new-{number}", object(), sheet, number)
+        queue._tasks[task.name] = task
+    for number, words in enumerate(("new-0 well", "new-1 cut-off", "old-2 cut-off")):
+        sheet.path(number, ray_tasks.NODE).write_text(f"{words}\n")
+    assert set(queue.look()) == {"new-0", "new-2", "new-3"}  # the last ones have not begun
+    assert queue.last_words("new-1") == "Ray has given up its node"
+
+
+# A task in the worker of a raylet that ends as soon as the job has begun; Ray is made up.
+ORPHANED = """
+import os, sys, time
+from pathlib import Path
+from types import SimpleNamespace
+context = SimpleNamespace(get_node_id=lambda: "node")
+sys.modules["ray"] = SimpleNamespace(get_runtime_context=lambda: context)
+from pxsgmcmc.jobs.ray import attend
+folder, job = sys.argv[1:]
+if os.fork() == 0:
+    attend(folder, 0, "name", [job], {})
+while not (Path(folder) / "0000.out").stat().st_size:
+    time.sleep(0.01)
+"""
+SAVES = """
+import signal, sys
+
+def save(*_):
+    with open(sys.argv[1] + "/0000.end", "w") as end:
+        end.write('{"code": 143}')
+    sys.exit(143)
+
+signal.signal(signal.SIGTERM, save)
+print("begun", flush=True)
+signal.pause()
+"""
+
+
+def test_a_task_whose_raylet_died_lets_its_chain_save_and_ends_the_worker(tmp_path):
+    sheet = new_sheet("ray", chains(tmp_path / "runs", 1), "python")
+    sheet.path(0, "out").touch()
+    job = tmp_path / "job.py"
+    job.write_text(SAVES)
+    words = [sys.executable, "-c", ORPHANED, str(sheet.folder), str(job)]
+    # It returns when nobody has its output any more: raylet, worker and job are gone.
+    done = subprocess.run(words, stdout=subprocess.PIPE, env=environment(1), check=True)
+    assert done.stdout == b"" and sheet.end(0).code == 143

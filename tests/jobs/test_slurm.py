@@ -30,7 +30,7 @@ from tests.jobs.faults import (
 )
 from tests.reliability.proofs import record
 
-QUICK = QueuePace(queue=0.2, settle=0.3, locked=0.2, refused=0.1, patience=20.0)
+QUICK = QueuePace(queue=0.05, settle=0.1, locked=0.05, refused=0.05, patience=20.0)
 
 
 @pytest.fixture

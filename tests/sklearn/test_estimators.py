@@ -238,7 +238,7 @@ def test_targets_without_noise_leave_noise_at_its_floor_and_chains_at_their_temp
 
 
 def test_ctrl_c_in_fit_is_a_keyboard_interrupt(rows, monkeypatch):
-    from pxsgmcmc.sklearn import chains
+    from pxsgmcmc.tuning.engine import chains
 
     def interrupted(*given):
         os.kill(os.getpid(), signal.SIGINT)

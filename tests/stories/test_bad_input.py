@@ -209,7 +209,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way", "utf-8")
     with pytest.raises(UserError) as caught:
         sample(out=tmp_path / "file" / "run")
-    assert_a_sentence(str(caught.value), str(tmp_path / "file"))
+    assert_a_sentence(str(caught.value), str(tmp_path / "file"), "another folder (`out`)")
 
 
 def test_a_run_directory_of_a_newer_version_is_not_misread(tmp_path, monkeypatch):

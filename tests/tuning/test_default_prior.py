@@ -1,12 +1,13 @@
 """Variances that fall with the fan-in, whichever framework made the parameters."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from pxsgmcmc.models import build
-from pxsgmcmc.tuning.default_prior import drawn, fan_in_variances
+from pxsgmcmc.tuning.default_prior import FanIn, fan_in_variances
 
 MLP = {
     "Dense_0": {"kernel": jnp.ones((5, 7)), "bias": jnp.ones(7)},
@@ -18,6 +19,16 @@ def test_kernels_and_their_biases_have_a_number_over_the_fan_in():
     found = fan_in_variances(MLP, hidden=2.0, last=30.0)
     assert found["Dense_0"] == pytest.approx({"kernel": 2 / 5, "bias": 2 / 5})
     assert found["Dense_1"] == pytest.approx({"kernel": 30 / 7, "bias": 30 / 7})
+
+
+def test_the_last_layer_is_known_by_its_outputs_where_there_are_as_many_as_inputs():
+    sizes = (2, 6, 6, 2)
+    square = {
+        f"layer{n}": {"kernel": jnp.ones((into, out)), "bias": jnp.ones(out)}
+        for n, (into, out) in enumerate(itertools.pairwise(sizes))
+    }
+    found = fan_in_variances(square, hidden=2.0, last=30.0, outputs=2)
+    assert [found[name]["kernel"] for name in square] == pytest.approx([2 / 2, 2 / 6, 30 / 6])
 
 
 def test_vectors_of_norms_have_variance_one():
@@ -50,10 +61,13 @@ def test_a_leaf_that_no_rule_knows_counts_all_axes_but_the_last():
     assert fan_in_variances({"mine": jnp.ones((4, 6))}, hidden=2.0)["mine"] == pytest.approx(0.5)
 
 
-def test_a_draw_has_the_variances_of_the_prior():
-    shapes = {"wide": jnp.ones((100, 100)), "narrow": jnp.ones(10_000)}
-    found = drawn({"wide": 4.0, "narrow": 0.25}, shapes, np.random.default_rng(0))
-    for name, variance in {"wide": 4.0, "narrow": 0.25}.items():
-        assert found[name].shape == shapes[name].shape
-        error = np.sqrt(2.0 / 10_000)  # of the mean of as many squares
-        assert abs(float(jnp.mean(found[name] ** 2)) / variance - 1.0) < 4.5 * error
+def test_the_prior_of_any_network_is_the_normal_of_these_variances_also_for_a_traced_scale():
+    variances = fan_in_variances(MLP, last=30.0)
+    right = sum(
+        float(jnp.sum(leaf**2)) / (2.0 * v)
+        for leaf, v in zip(jax.tree.leaves(MLP), jax.tree.leaves(variances), strict=True)
+    )
+    # Sums of some 70 numbers of size 1 in float32.
+    assert float(FanIn(30.0, 3).energy(MLP)) == pytest.approx(right, rel=1e-5)
+    traced = jax.jit(lambda last: FanIn(last, 3).energy(MLP))(jnp.float32(30.0))
+    assert float(traced) == pytest.approx(right, rel=1e-5)

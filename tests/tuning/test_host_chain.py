@@ -44,11 +44,11 @@ def test_a_chain_forgets_its_start_and_has_the_variance_and_temperature_of_the_l
     assert np.mean(heats) == pytest.approx(momentum, rel=0.1)
 
 
-def test_the_same_seed_and_number_give_the_same_chain_and_another_number_another():
+def test_the_same_seed_gives_the_same_chain_and_another_seed_another():
     energy = FlatEnergy(counted([]), jnp.zeros(400))
 
-    def run(number):
-        chain = HostChain(energy, ROWS, batch_size=4, seed=3, number=number)
+    def run(seed):
+        chain = HostChain(energy, ROWS, batch_size=4, seed=seed)
         chain.advance(5, step_size=0.1, friction={"base": 1.0})
         return chain.position
 
@@ -64,14 +64,12 @@ def test_steps_that_diverge_leave_the_chain_where_it_was():
     assert np.array_equal(chain.position, np.full(4, 3.0, np.float32)) and chain.taken == 0
 
 
-def test_settling_several_chains_and_measuring_along_them_traces_one_gradient():
+def test_settling_and_measuring_along_the_way_traces_one_gradient():
     traces = []
     energy = FlatEnergy(counted(traces), jnp.full(400, 2.0))
-    starts = [jnp.full(400, 2.0), jnp.full(400, -2.0)]
-    found = settle(energy, starts, ROWS, batch_size=4, steps=60)
+    found = settle(energy, jnp.full(400, 2.0), ROWS, batch_size=4, steps=60)
     assert len(traces) == 1
-    assert len(found.positions) == len(found.heat) == 2 and len(found.visited) >= 2
-    assert float(jnp.mean(found.positions[0])) > float(jnp.mean(found.positions[1]))
+    assert len(found.visited) >= 2 and float(jnp.mean(found.visited[0])) < 2.0
 
 
 def test_a_chain_that_heats_up_stays_where_it_was():

@@ -73,7 +73,7 @@ def test_kinetic_temperatures_of_networks_are_as_predicted_to_15_percent(task):
     built = build(parse_config(COMMON.format(data=data, model=model, batch=batch)))
     start, data = built.position(0), tuple(built.problem.train)
     energy = FlatEnergy(built.potential, start)
-    last, *others = settle(energy, [start], data, batch_size=batch, steps=4000).visited
+    last, *others = settle(energy, start, data, batch_size=batch, steps=4000).visited
     measured = pilot(built.potential, last, more_positions=others, batch_size=batch, settle=0)
     found = measured.recommend("sghmc")
     _, seen = chain(built, last, found, 2000, seed=1)

@@ -113,7 +113,7 @@ def test_outcomes_of_another_design_are_refused(tmp_path):
 
 def test_trials_are_jobs_and_those_done_before_a_kill_are_not_done_again(tmp_path):
     small = ("--model", '{ name = "mlp", widths = [4] }', "--chain.draws", "2")
-    small += ("--chain.cycle_length", "5", "--chain.burn_in", "0")
+    small += ("--chain.cycle_length", "5", "--chain.burn_in", "0", "--chain.start", "random")
     small += ("--evaluate.corruptions", "false")
     small += ("--evaluate.out_of_distribution", "[]", "--evaluate.shifts", "[]")
     axis = Axis("sampler.step_size.peak", 1e-3, (0, 30), 30)  # the second point diverges

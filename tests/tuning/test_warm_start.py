@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import pxsgmcmc as px
-from pxsgmcmc.tuning.flat_energy import FlatEnergy
-from pxsgmcmc.tuning.warm_start import Descent
 
 WEIGHTS = np.array([1.5, -2.0, 0.5], np.float32)
 
@@ -109,20 +107,3 @@ def test_one_row_and_no_validation_cannot_be_stopped_in_time():
     problem = line(rows=1, validation=False)
     with pytest.raises(px.UserError, match="validation"):
         px.warm_start(problem, jnp.zeros(3))
-
-
-def test_from_a_draw_of_the_prior_what_the_data_do_not_see_stays():
-    x = np.linspace(-1.0, 1.0, 64, dtype=np.float32)[:, None] * np.array([[1.0, 0.0]], np.float32)
-    gaussian = px.likelihoods.gaussian(noise=0.1)
-    problem = px.Problem(lambda w, x: x @ w[:, None], gaussian, train=(x, 2.0 * x[:, :1]))
-    start = jnp.array([-1.0, 3.0])
-    energy = FlatEnergy(px.potential(problem, prior=px.priors.normal(1.0)), start)
-    ends = {
-        on_prior: Descent(problem, energy, batch_size=64, learning_rate=0.03, on_prior=on_prior)(
-            start, seed=0, steps=400, patience=100
-        )
-        for on_prior in (False, True)
-    }
-    assert float(ends[True][1]) == pytest.approx(3.0, abs=0.1)
-    assert float(ends[True][0]) == pytest.approx(2.0, abs=0.1)
-    assert float(ends[False][1]) < 1.5  # the prior pulls at it at the full rate of Adam

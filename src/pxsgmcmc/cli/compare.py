@@ -81,7 +81,15 @@ def _settings_told_apart(comparison: Comparison, results: dict[str, Results]) ->
             for directory, result in results.items()
             if result.subject.method == name
         }
-        sentences += setting_differences(configs) if len(alike) > 1 else []
+        configured = {label: table for label, table in configs.items() if "sampler.name" in table}
+        by_hand = {label: table for label, table in configs.items() if label not in configured}
+        if configured and by_hand:
+            labels, one = ", ".join(by_hand), len(by_hand) == 1
+            sentences.append(
+                f"{labels} {'was' if one else 'were'} started from Python: the program that made "
+                f"{'it' if one else 'them'} has the settings."
+            )
+        sentences += setting_differences(configured) + setting_differences(by_hand)
     return sentences
 
 

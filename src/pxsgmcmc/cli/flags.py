@@ -1,13 +1,12 @@
 """Flags that are neither a command's own nor settings of a configuration."""
 
-import difflib
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 from pxsgmcmc.config import Config
 from pxsgmcmc.config.known_settings import sections_with, types_at
-from pxsgmcmc.errors import UserError, one_line
+from pxsgmcmc.errors import UserError, nearest, one_line
 
 
 def check_flags(name: str, command: Callable[..., Any], rest: list[str]) -> None:
@@ -34,6 +33,6 @@ def check_flags(name: str, command: Callable[..., Any], rest: list[str]) -> None
 def _suggestion(setting: str, command: Callable[..., Any]) -> str:
     own = [word.replace("_", "-") for word in inspect.signature(command).parameters]
     top = [word for word in Config.__struct_fields__ if not types_at(word)]
-    near = sections_with(setting) or difflib.get_close_matches(setting, [*own, *top], n=1)
+    near = sections_with(setting) or nearest(setting, [*own, *top])
     flags = " or ".join(f"`--{word}`" for word in near)
     return f"did you mean {flags}?" if near else ""

@@ -3,11 +3,12 @@
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.store import files
 from pxsgmcmc.store.targets import check_outside
 
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
@@ -72,25 +73,8 @@ def writing_output(target: Path, *, force: bool) -> Iterator[IO[bytes]]:
       target: its name.
       force: whether a file that has this name by then may be replaced.
     """
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with saying_what_failed(target):
-            with open(part, "xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            _give_name(part, target, force)
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-
-
-def _give_name(part: Path, target: Path, force: bool) -> None:
-    if not force:
-        with suppress(PermissionError, NotImplementedError):  # no hard links on this file system
-            os.link(part, target)  # unlike a rename, it never replaces
-            return
-    os.replace(part, target)
+    with saying_what_failed(target), files.whole_file(target, replace=force) as file:
+        yield file
 
 
 @contextmanager

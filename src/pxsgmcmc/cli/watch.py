@@ -21,6 +21,7 @@ from pxsgmcmc.store.known_facts import LogLine
 from pxsgmcmc.store.layout import chain_folder
 
 _KEPT = 4000  # lines of a log that are drawn
+_RECENT = 10  # lines whose mean speed says what is left; that of one jumps on a busy machine
 
 
 class Glimpse(NamedTuple):
@@ -103,12 +104,14 @@ def described(glimpse: Glimpse) -> list[str]:
     if not glimpse.log:
         return [head, "  nothing is logged yet"] if not glimpse.ended else [head]
     last = msgspec.convert(glimpse.log[-1], LogLine)  # which gives a value to what is not there
+    recent = [line.get("steps_per_second") or 0.0 for line in glimpse.log[-_RECENT:]]
+    speed = sum(recent) / len(recent)
     head += (
         f"  {last.step / max(last.total_steps, 1):.0%}, draw {last.draws}/{last.all_draws}, step "
         f"{last.step}/{last.total_steps}"
     )
-    if not glimpse.ended and last.steps_per_second > 0.0:
-        head += f", {clock((last.total_steps - last.step) / last.steps_per_second)} left"
+    if not glimpse.ended and speed > 0.0:
+        head += f", {clock((last.total_steps - last.step) / speed)} left"
     series = {"energy": [line.get("energy") for line in glimpse.log]}
     for group in last.temperature:
         series[f"T[{group}]"] = [line.get("temperature", {}).get(group) for line in glimpse.log]

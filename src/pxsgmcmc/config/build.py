@@ -19,7 +19,7 @@ from pxsgmcmc.config.naming import naming
 from pxsgmcmc.config.problem import BuiltProblem, build_problem, without_test
 from pxsgmcmc.config.sampler_sections import AUTO, Adapt, Cyclical, Groups
 from pxsgmcmc.config.schema import Config
-from pxsgmcmc.config.start_weights import stored_weights
+from pxsgmcmc.config.start_weights import prior_draw, stored_weights
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.expansion import Plan, expand, groups, plan
 from pxsgmcmc.posterior import PosteriorPotential, freeze_factors, potential
@@ -91,6 +91,9 @@ def build(
 
             seed = warm_start_seed(config.seed, chain)
             params = warm_start(problem, params, prior=_prior(config), seed=seed)
+        elif config.chain.start == "prior" and not begun:
+            key = jax.random.key(warm_start_seed(config.seed, chain))
+            params = jax.jit(partial(prior_draw, config.prior, problem))(key, params)
         elif config.chain.start != "random" and not begun:
             params = stored_weights(config.chain.start, like=params)
         if planned is None:

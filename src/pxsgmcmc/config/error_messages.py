@@ -24,6 +24,8 @@ _WORDS = {
     "`array`": "a list",
     "`null`": "nothing",
 }
+_OF_FILES = ("data.train", "data.validation", "data.test")
+_FILES = '{ x = "X.npy", y = "y.npy" }'
 
 
 def one_sentence(message: str, tables: dict[str, Any]) -> str:
@@ -50,7 +52,9 @@ def one_sentence(message: str, tables: dict[str, Any]) -> str:
     wanted = wanted.replace(" | ", " or ").replace(".0", "")
     if choices := choices_at(path, tables):
         wanted = re.sub(r"\btext\b", " or ".join(f'"{choice}"' for choice in choices), wanted)
-    return within_a_line(f"`{path or 'config'}` must be {wanted}, got {_shown(tables, path)}.")
+    example = f", such as {_FILES}" * (path in _OF_FILES)
+    wanted = f"{wanted}{example}, got {_shown(tables, path)}"
+    return within_a_line(f"`{path or 'config'}` must be {wanted}.")
 
 
 def _alternatives(path: str, tables: dict[str, Any]) -> str:

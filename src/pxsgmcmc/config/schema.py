@@ -123,8 +123,9 @@ class Chain(Section):
       burn_in: steps before the first cycle.
       draws_per_cycle: from the end of each cycle.
       thinning: steps between draws of one cycle.
-      start: "random"; "map" for a warm start of each chain, see `pxsgmcmc.warm_start`; a run
-        directory (its last draw), RUN:NUMBER, or a safetensors file.
+      start: "random", as the network begins; "prior" for a draw of the prior, from where large
+        networks settle sooner; "map" for a warm start of each chain, see `pxsgmcmc.warm_start`; a
+        run directory (its last draw), RUN:NUMBER, or a safetensors file.
       executor: how steps are run: "loop" or "scan"; the faster one if "auto"; "vmap" for several
         chains side by side in one process, on an accelerator or of a network without convolutions.
       chunk_seconds: seconds of work that the device is given ahead; it is looked at twice in them.

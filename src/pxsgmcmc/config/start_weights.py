@@ -1,12 +1,40 @@
-"""Weights to start from: a draw of a run, or a file."""
+"""Weights to start from: a draw of the prior, a draw of a run, or a file."""
 
+import math
 from pathlib import Path
 
+import jax
+
+from pxsgmcmc.config.schema import Prior
 from pxsgmcmc.errors import CorruptRun, UserError
+from pxsgmcmc.problem import Problem
 from pxsgmcmc.store import open_run
 from pxsgmcmc.store.tensors import decode
 from pxsgmcmc.tree import from_arrays
-from pxsgmcmc.types import Tree
+from pxsgmcmc.types import Array, Key, Tree
+
+
+def prior_draw(section: Prior, problem: Problem, key: Key, like: Tree) -> Tree:
+    """A draw of the prior for the network; the likelihood's own parameters where they begin.
+
+    Weights of the posterior are about as large as those of the prior wherever the data say little,
+    which is in most directions. What an optimiser begins at is smaller, and a chain from there
+    spends most of its burn-in growing.
+    """
+
+    def draw(key: Key, leaf: Array) -> Array:
+        if section.family == "normal":
+            scale = math.sqrt(section.variance)
+            return scale * jax.random.normal(key, leaf.shape, leaf.dtype)
+        if section.family == "laplace":
+            return section.scale * jax.random.laplace(key, leaf.shape, leaf.dtype)
+        return section.scale * jax.random.t(key, section.freedom, leaf.shape, leaf.dtype)
+
+    network, _ = problem.split(like)
+    leaves, structure = jax.tree.flatten(network)
+    keys = jax.random.split(key, len(leaves))
+    drawn = jax.tree.unflatten(structure, [draw(k, x) for k, x in zip(keys, leaves, strict=True)])
+    return problem.start(drawn)
 
 
 def stored_weights(start: str, like: Tree) -> Tree:

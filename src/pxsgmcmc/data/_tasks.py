@@ -88,20 +88,21 @@ def find_targets(train: RawSplit, spec: Mapping[str, Any]) -> Targets:
 
 
 def _task(y: np.ndarray, where: str) -> Task:
-    kind = y.dtype.kind
-    if kind == "f":
+    kind, different = y.dtype.kind, len(np.unique(y))
+    many = y.ndim == 2 or different > max(10, len(y) / 10)
+    if kind == "f" and (many or not (np.isfinite(y) & (y == np.rint(y))).all()):
         return "regression"
-    different = len(np.unique(y))
-    if y.ndim == 2 or different > max(10, len(y) / 10):
-        what = "texts" if kind in "US" else "whole numbers"
-        looks = "no classes" if kind in "US" else "a regression"
-        seen = f"{different:,} different {what} in {len(y):,} rows"
-        raise damaged(
-            where,
-            f"holds {seen}, which looks like {looks}",
-            'set `task = "regression"` or `task = "classification"` to decide',
-        )
-    return "classification"
+    if kind != "f" and not many:
+        return "classification"
+    what = {"U": "texts", "S": "texts", "f": "whole numbers as floats"}.get(kind, "whole numbers")
+    looks = "a regression" if many else "a classification"
+    if kind in "US":
+        looks = "no classes"
+    raise damaged(
+        where,
+        f"holds {different:,} different {what} in {len(y):,} rows, which looks like {looks}",
+        'set `task = "regression"` or `task = "classification"` to decide',
+    )
 
 
 def _check_from_zero(codes: np.ndarray, where: str) -> None:

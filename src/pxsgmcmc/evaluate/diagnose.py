@@ -13,7 +13,6 @@ from pxsgmcmc import diagnostics, results
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.connectivity import lines_between_draws, plane_through_draws
 from pxsgmcmc.evaluate.diagnose_progress import Tell, evenly, teller
-from pxsgmcmc.evaluate.findings import with_findings
 from pxsgmcmc.evaluate.kernels import find_kernels, layer_name, singular_values
 from pxsgmcmc.evaluate.last_state import factor_spectra, last_states, temperatures
 from pxsgmcmc.evaluate.options import DiagnoseOptions
@@ -24,6 +23,7 @@ from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Progress, Show, progress_for
 from pxsgmcmc.results import Diagnostics, Skipped, to_number
 from pxsgmcmc.run import DIAGNOSTICS, Run
+from pxsgmcmc.run.findings import with_findings
 from pxsgmcmc.run.health import evidence_on
 from pxsgmcmc.tree import ROOT, to_arrays
 from pxsgmcmc.types import Tree

@@ -33,11 +33,13 @@ BAND_POINTS = 200
 WIDEST = 50  # draws in a window of the burn-in curve, as in the published figure
 # Followed over draws: the loss a person would name first, and the NLL.
 _FOLLOWED = {"classification": ("err", "nll"), "regression": ("rmse", "nll"), "custom": ("nll",)}
+# Of each draw alone besides, so that every number on a report's first screen has its spread.
+_ALONE = {"classification": ("ece",), "regression": ("crps", "coverage90"), "custom": ()}
 
 
 def split_of(likelihood: Likelihood, outputs: np.ndarray, y: np.ndarray) -> Split:
     """All draws together, and each alone."""
-    names = _FOLLOWED[likelihood.task]
+    names = _FOLLOWED[likelihood.task] + _ALONE[likelihood.task]
     alone = likelihood.measure_windows(outputs, y, names, sliding(len(outputs), 1))
     return Split(
         rows=len(y),

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import msgspec
 
-from pxsgmcmc.errors import UserError, printable_texts
+from pxsgmcmc.errors import UserError
 from pxsgmcmc.results import Results
-from pxsgmcmc.run.artifacts import Artifacts
+from pxsgmcmc.run.artifacts import RESULTS, Artifacts
+from pxsgmcmc.run.kept_results import decoded
 from pxsgmcmc.store import open_run
 from pxsgmcmc.store.chains import is_several, open_folders
-
-RESULTS = "results.json"
 
 
 def read_results(directory: str | Path) -> Results:
@@ -24,17 +23,9 @@ def read_results(directory: str | Path) -> Results:
     if data is None:
         raise UserError(f"`{folder}` has not been evaluated: run {again} first.")
     try:
-        return _decoded(data)
+        return decoded(data, Results)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(
             f"`{folder / RESULTS}` cannot be read, as if another version had written it "
             f"({error}): run {again} again."
         ) from None
-
-
-def _decoded(data: bytes) -> Results:
-    """Results whose texts can be shown on a terminal."""
-    text = data.decode()
-    if text.isprintable() and "\\" not in text:
-        return msgspec.json.decode(data, type=Results)
-    return msgspec.convert(printable_texts(msgspec.json.decode(data)), Results)

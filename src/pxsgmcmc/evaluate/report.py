@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.compare import compare
 from pxsgmcmc.progress import Show
 from pxsgmcmc.results import Diagnostics, Results
 from pxsgmcmc.run import DIAGNOSTICS, RESULTS, Run
+from pxsgmcmc.run.kept_results import kept_with
 from pxsgmcmc.store import files
 
 
@@ -45,7 +44,7 @@ def reported_on(run: Run, diagnosed: bool, progress: Show = False) -> Any:
     """What a report is made of: evaluated first, and diagnosed if asked for, where it was not."""
     from pxsgmcmc.report import Reported
 
-    evaluation, diagnostics = results_of(run), _kept(run, DIAGNOSTICS, Diagnostics)
+    evaluation, diagnostics = results_of(run), kept_with(run, DIAGNOSTICS, Diagnostics)
     if evaluation is None:
         evaluation = run.evaluate(progress=progress)
     if diagnostics is None and diagnosed:
@@ -62,16 +61,4 @@ def reported_on(run: Run, diagnosed: bool, progress: Show = False) -> Any:
 
 def results_of(run: Run) -> Results | None:
     """What `evaluate` found out about these very draws, None if it has not been asked."""
-    return _kept(run, RESULTS, Results)
-
-
-def _kept(run: Run, name: str, kind: Any) -> Any:
-    data = run.read_artifact(name)
-    if data is None:
-        return None
-    try:
-        part = msgspec.json.decode(data, type=kind)
-    except msgspec.MsgspecError:  # written by another version
-        return None
-    same = part.subject.draws == len(run) and part.subject.skipped == run.skipped
-    return part if same else None
+    return kept_with(run, RESULTS, Results)

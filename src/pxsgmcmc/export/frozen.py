@@ -19,6 +19,7 @@ from pxsgmcmc.export.selection import ChosenDraw, choose, loss_of, telling
 from pxsgmcmc.predict import predict
 from pxsgmcmc.progress import Show
 from pxsgmcmc.run import Run
+from pxsgmcmc.store import files
 
 
 def export_run(
@@ -35,16 +36,11 @@ def export_run(
     """
     target = Path(path)
     write = write_onnx if target.suffix == ".onnx" else write_predictor
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with open(part, "xb") as file:
+        with files.whole_file(target, replace=True) as file:
             written = write(run, file, options, progress)
-            os.fsync(file.fileno())
-        os.replace(part, target)
     except OSError as error:
         raise UserError(f"`{target}` could not be written: {error.strerror}.") from error
-    finally:
-        part.unlink(missing_ok=True)
     return written._replace(path=target)
 
 

@@ -5,8 +5,15 @@ want a fresh process, and a worker of Ray is none. The kernel ends that process 
 (`memory.end_with`), so a killed worker or node takes its chains along; one that is only cut off may
 go on writing until its lease is over, as everywhere. Ray itself retries nothing. It is given the
 path of a sheet, a number and words, and answers with an exit code.
+
+A task on a node that was cut off answers nothing, and Ray waits for it for minutes after it has
+given the node up. So each task leaves the node's name in its sheet, and those of dead nodes are
+taken for gone. The raylet is Ray's process that has the workers of a node as its children; when it
+dies alone, workers live on, and their chains with them. So a task that has lost its raylet lets its
+chain save and end, and ends its worker.
 """
 
+import functools
 import os
 import secrets
 import subprocess
@@ -23,10 +30,11 @@ from pxsgmcmc.jobs.job import Job
 from pxsgmcmc.jobs.local import COMMAND, environment
 from pxsgmcmc.jobs.queue import QueuePace, Seen
 from pxsgmcmc.jobs.queued import run_queued
+from pxsgmcmc.jobs.ray_start import connect, import_ray
 from pxsgmcmc.jobs.sheet import Sheet, read_sheet
 
 PACE = QueuePace(queue=0.5, settle=5.0)
-WAITS = (30, 120, 300)  # seconds for Ray to start, one attempt after the other
+NODE = "node"  # the kind of file in a sheet that has a task and its node
 # What jobs have as this process has it, and not as the node: flags of XLA decide the last bits.
 _PASSED_ON = ("PXSGMCMC_", "JAX_", "XLA_", "PJRT_")
 
@@ -55,11 +63,11 @@ class Ray:
     def __post_init__(self) -> None:
         """See that Ray is there."""
         check_count("at_once", self.at_once, at_least=1)
-        _ray()
+        import_ray()
 
     def run(self, jobs: Sequence[Job], watch: Watch) -> int | None:
         """Run all jobs to their end; see `Engine`."""
-        ray, ours = _ray(), False
+        ray, ours = import_ray(), False
         if not ray.is_initialized():
             connect(self.address, _to_standard_error)
             ours = True
@@ -93,35 +101,24 @@ def ray_engine(options: Sequence[str], at_once: int) -> Ray:
     return Ray(at_once, **given)
 
 
-def connect(address: str, say: Callable[[str], None]) -> None:
-    """Connect to the cluster that runs, or start one on this machine."""
-    ray = _ray()
-    quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
-    os.environ.setdefault("RAY_worker_niceness", "0")  # else workers, and chains, run at 15
-    try:
-        ray.init(address=address, **quiet)
-        return
-    except ConnectionError as error:
-        if address != "auto":
-            raise UserError(
-                f"`--engine ray --address={address}` must be that of a cluster that runs: there "
-                "is none; start it with `ray start --head`."
-            ) from error
-    for place, seconds in enumerate(WAITS):
-        os.environ["RAY_gcs_server_port_wait_time_s"] = str(seconds)
-        os.environ["RAY_NUM_REDIS_GET_RETRIES"] = str(seconds)
-        try:
-            ray.init(include_dashboard=False, **quiet)
-            return
-        except Exception as error:  # Ray raises plain ones when its own start takes too long
-            with suppress(Exception):
-                ray.shutdown()
-            if place + 1 == len(WAITS):
-                raise UserError(
-                    f"Ray did not start on this machine within {seconds} s ({error}): try again "
-                    "when it is less busy, or take `--engine local`."
-                ) from error
-            say(f"Ray did not start within {seconds} s; trying again with {WAITS[place + 1]} s")
+@dataclass
+class _Task:
+    """A job in the hands of Ray."""
+
+    name: str
+    ref: Any
+    sheet: Sheet
+    number: int
+    _node: str = ""
+
+    @property
+    def node(self) -> str:
+        """Where it runs, as Ray calls the node; empty before it does."""
+        if not self._node:
+            with suppress(OSError, ValueError):
+                name, node = self.sheet.path(self.number, NODE).read_text().split()
+                self._node = node if name == self.name else ""  # else of an earlier attempt
+        return self._node
 
 
 @dataclass(frozen=True)
@@ -131,13 +128,13 @@ class _Queue:
     command: tuple[str, ...]
     needs: dict[str, float]
     engine: str = "ray"
-    _tasks: dict[str, Any] = field(default_factory=dict)
+    _tasks: dict[str, _Task] = field(default_factory=dict)
     _words: dict[str, str] = field(default_factory=dict)
 
     def check_room(self, say: Callable[[str], None]) -> None:
         """Say so if no node of the cluster could take a job."""
         wanted = {"CPU": self.needs["num_cpus"], "GPU": self.needs["num_gpus"]}
-        nodes = [node["Resources"] for node in _ray().nodes() if node["Alive"]]
+        nodes = [node["Resources"] for node in import_ray().nodes() if node["Alive"]]
         if not any(all(node.get(k, 0.0) >= v for k, v in wanted.items()) for node in nodes):
             text = ", ".join(f"{value:g} {name}" for name, value in wanted.items() if value)
             say(f"No node of the Ray cluster has {text}: jobs wait until there is one")
@@ -145,31 +142,40 @@ class _Queue:
     def submit(self, sheet: Sheet, numbers: Sequence[int]) -> dict[int, str]:
         """A task for each."""
         options = {"max_retries": 0, "scheduling_strategy": "SPREAD", **self.needs}
-        attending = _ray().remote(attend).options(**options)
+        attending = _task().options(**options)
         passed_on = {k: v for k, v in os.environ.items() if k.startswith(_PASSED_ON)}
         passed_on["PYTHONPATH"] = environment(1)["PYTHONPATH"]
         prefix, names = secrets.token_hex(4), {}
         for number in numbers:
-            names[number] = f"{prefix}-{number}"
-            self._tasks[names[number]] = attending.remote(
-                str(sheet.folder), number, list(self.command[1:]), passed_on
+            name = names[number] = f"{prefix}-{number}"
+            ref = attending.remote(
+                str(sheet.folder), number, name, list(self.command[1:]), passed_on
             )
+            self._tasks[name] = _Task(name, ref, sheet, number)
         return names
 
     def look(self) -> dict[str, Seen] | None:
         """All tasks that Ray has, and keep the last words of the others."""
         if not self._tasks:
             return {}
-        ray = _ray()
-        refs = {ref: name for name, ref in self._tasks.items()}
-        ready, _ = ray.wait(list(refs), num_returns=len(refs), timeout=0)
+        ray = import_ray()
+        tasks = {task.ref: task for task in self._tasks.values()}
+        ready, _ = ray.wait(list(tasks), num_returns=len(tasks), timeout=0)
         for ref in ready:
             try:
-                self._words[refs[ref]] = _words_of(ray.get(ref))
+                words = _words_of(ray.get(ref))
             except ray.exceptions.RayError as error:  # its worker or its node is gone
-                self._words[refs[ref]] = f"Ray says {type(error).__name__}"
-            del self._tasks[refs[ref]]
+                words = f"Ray says {type(error).__name__}"
+            self._forget(tasks.pop(ref), words)
+        nodes = {node["NodeID"]: node["Alive"] for node in ray.nodes()}
+        for task in tasks.values():
+            if not nodes.get(task.node, True):
+                self._forget(task, "Ray has given up its node")
         return dict.fromkeys(self._tasks, Seen(running=True))
+
+    def _forget(self, task: _Task, words: str) -> None:
+        self._words[task.name] = words
+        del self._tasks[task.name]
 
     def stop(self, names: Sequence[str]) -> None:
         """Nothing: those who attend to jobs see that the sheet is to stop."""
@@ -177,21 +183,28 @@ class _Queue:
     def kill(self, names: Sequence[str]) -> None:
         """End the workers, and with them the jobs."""
         for name in names:
-            if (ref := self._tasks.pop(name, None)) is not None:
+            if (task := self._tasks.pop(name, None)) is not None:
                 with suppress(Exception):  # it ended by itself
-                    _ray().cancel(ref, force=True)
+                    import_ray().cancel(task.ref, force=True)
 
     def last_words(self, name: str) -> str:
         """How its process died, or its worker."""
         return self._words.pop(name, "")
 
 
-def attend(folder: str, number: int, words: list[str], variables: dict[str, str]) -> int:
+@functools.cache
+def _task() -> Any:
+    """`attend` as Ray has it: once, since Ray keeps what it is given."""
+    return import_ray().remote(attend)
+
+
+def attend(folder: str, number: int, name: str, words: list[str], variables: dict[str, str]) -> int:
     """Run the process of a job to its end; the task of Ray.
 
     Args:
       folder: of the sheet.
       number: of the job.
+      name: of the task, under which it leaves that of its node.
       words: what to start, after the interpreter, which is that of the worker.
       variables: of the environment, in place of all that the worker has of their kinds.
 
@@ -201,8 +214,9 @@ def attend(folder: str, number: int, words: list[str], variables: dict[str, str]
     sheet = read_sheet(Path(folder))
     if sheet.stopping:
         return 0
-    own = {name: value for name, value in os.environ.items() if not name.startswith(_PASSED_ON)}
     path = sheet.path
+    path(number, NODE).write_text(f"{name} {import_ray().get_runtime_context().get_node_id()}\n")
+    own = {key: value for key, value in os.environ.items() if not key.startswith(_PASSED_ON)}
     with path(number, "out").open("ab") as out, path(number, "err").open("ab") as errors:
         child = subprocess.Popen(
             [sys.executable, *words, folder, str(number), str(os.getpid())],
@@ -213,16 +227,18 @@ def attend(folder: str, number: int, words: list[str], variables: dict[str, str]
             cwd=sheet.facts.cwd,
             start_new_session=True,
         )
-    terminated = False
+    raylet, terminated = os.getppid(), False
     try:
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return child.wait(timeout=0.5)
-            if not terminated and sheet.stopping:
+            if not terminated and (sheet.stopping or os.getppid() != raylet):
                 child.terminate()
                 terminated = True
     finally:
         child.kill()
+        if os.getppid() != raylet:  # Ray lets workers of a raylet that died live on
+            os._exit(1)
 
 
 def _words_of(code: int) -> str:
@@ -231,11 +247,3 @@ def _words_of(code: int) -> str:
 
 def _to_standard_error(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
-
-
-def _ray() -> Any:
-    try:
-        import ray  # pyright: ignore[reportMissingImports]  (an extra, not for development)
-    except ModuleNotFoundError as error:
-        raise UserError("`--engine ray` needs Ray: pip install 'pxsgmcmc[ray]'.") from error
-    return ray

@@ -5,6 +5,7 @@
     RUNS/.jobs/NAME/0007.job      a job
     RUNS/.jobs/NAME/0007.out      how far it says it is; 0007.err has everything else it says
     RUNS/.jobs/NAME/0007.end      how its process ended last, once it has
+    RUNS/.jobs/NAME/0007.node     where Ray runs it
     RUNS/.jobs/NAME/names         what the queue calls them
     RUNS/.jobs/NAME/stop          they are to stop, and not to be started again
 
@@ -70,7 +71,7 @@ class Sheet(NamedTuple):
     facts: Facts
 
     def path(self, number: int, kind: str) -> Path:
-        """The file of a job; `kind` is "job", "out", "err" or "end"."""
+        """The file of a job; `kind` is "job", "out", "err", "end" or "node"."""
         return self.folder / f"{number:04}.{kind}"
 
     def job(self, number: int) -> Job:

@@ -19,7 +19,7 @@ from pxsgmcmc.data.check import check_targets
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.likelihoods._jax_averages import location_scale_averages
 from pxsgmcmc.likelihoods._mixture_prediction import MixtureCollector, MixturePrediction
-from pxsgmcmc.metrics._regression_sums import RegressionSums, regression_sums
+from pxsgmcmc.metrics._metric_sums import MetricSums, regression_sums
 from pxsgmcmc.metrics._windows import Windows
 from pxsgmcmc.metrics.mixtures import NormalMixture, StudentTMixture
 from pxsgmcmc.metrics.regression import measure_regression_windows
@@ -137,7 +137,7 @@ class LocationScale:
         location, log_scale = jnp.split(distributions, 2, axis=2)
         return location_scale_averages(location, jnp.exp(log_scale), self.freedom, levels)
 
-    def sums(self, distributions: np.ndarray, y: np.ndarray) -> RegressionSums:
+    def sums(self, distributions: np.ndarray, y: np.ndarray) -> MetricSums:
         """All of `pxsgmcmc.metrics.REGRESSION_METRICS`."""
         return regression_sums(self.mixture(distributions), y)
 

@@ -16,7 +16,7 @@ from pxsgmcmc.data.check import check_labels
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.likelihoods._jax_averages import class_averages
 from pxsgmcmc.metrics import log_softmax, uncertainty
-from pxsgmcmc.metrics._classification_sums import ClassificationSums, classification_sums
+from pxsgmcmc.metrics._metric_sums import MetricSums, classification_sums
 from pxsgmcmc.metrics._windows import Windows
 from pxsgmcmc.metrics.classification import measure_windows
 from pxsgmcmc.tree import widen
@@ -136,7 +136,7 @@ class Categorical:
         del levels  # numbers have quantiles, classes have none
         return class_averages(distributions)
 
-    def sums(self, distributions: np.ndarray, y: np.ndarray) -> ClassificationSums:
+    def sums(self, distributions: np.ndarray, y: np.ndarray) -> MetricSums:
         """All of `pxsgmcmc.metrics.METRICS`."""
         return classification_sums(distributions, y)
 

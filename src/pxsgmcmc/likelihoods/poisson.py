@@ -12,7 +12,7 @@ from pxsgmcmc.data.check import check_counts
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.likelihoods._jax_averages import poisson_averages
 from pxsgmcmc.likelihoods._mixture_prediction import MixtureCollector, MixturePrediction
-from pxsgmcmc.metrics._regression_sums import RegressionSums, regression_sums
+from pxsgmcmc.metrics._metric_sums import MetricSums, regression_sums
 from pxsgmcmc.metrics._windows import Windows
 from pxsgmcmc.metrics.mixtures import PoissonMixture
 from pxsgmcmc.metrics.regression import measure_regression_windows
@@ -82,7 +82,7 @@ class Poisson:
         """Mean, standard deviation, the two parts of the variance, quantiles."""
         return poisson_averages(distributions, levels)
 
-    def sums(self, distributions: np.ndarray, y: np.ndarray) -> RegressionSums:
+    def sums(self, distributions: np.ndarray, y: np.ndarray) -> MetricSums:
         """All of `pxsgmcmc.metrics.REGRESSION_METRICS`."""
         return regression_sums(self.mixture(distributions), y)
 

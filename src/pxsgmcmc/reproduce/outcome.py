@@ -25,15 +25,6 @@ def table_lines(table: Shown) -> list[str]:
     return lines
 
 
-def markdown_table(table: Shown) -> str:
-    """A table for a page."""
-    lines = [f"| {' | '.join(table.head)} |", "|---" + "|---:" * (len(table.head) - 1) + "|"]
-    for label, cells in table.rows:
-        texts = [c.ours + (f" [{c.published}]" if c.published else "") for c in cells]
-        lines.append(f"| {' | '.join([label, *texts])} |")
-    return f"**{table.caption}**\n\n" + "\n".join(lines)
-
-
 def part_sentence(tested: Tested) -> str:
     """One part of a claim with its numbers."""
     part = tested.part

@@ -1,4 +1,4 @@
-"""The evidence on a run that costs nothing: what its index says of temperatures and energies."""
+"""The verdict on a run, from evidence that costs nothing: its index, and what was diagnosed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,12 +8,19 @@ import numpy as np
 from pxsgmcmc.diagnostics._r_hat import r_hat
 from pxsgmcmc.diagnostics.temperature import sghmc_factors
 from pxsgmcmc.health import Evidence, Heat, fewest_draws, judge
-from pxsgmcmc.results import Verdict
+from pxsgmcmc.results import Diagnostics, Verdict
+from pxsgmcmc.run.artifacts import DIAGNOSTICS
+from pxsgmcmc.run.findings import with_findings
+from pxsgmcmc.run.kept_results import kept_with
 
 
 def verdict_on(run: Any) -> Verdict:
-    """A verdict from temperatures, energies and the manifest."""
-    return judge(evidence_on(run))
+    """A verdict from temperatures, energies, the manifest, and what `diagnose` kept of these draws.
+
+    So all who ask about the same draws hear the same.
+    """
+    evidence, diagnosis = evidence_on(run), kept_with(run, DIAGNOSTICS, Diagnostics)
+    return judge(evidence if diagnosis is None else with_findings(evidence, diagnosis))
 
 
 def evidence_on(run: Any) -> Evidence:

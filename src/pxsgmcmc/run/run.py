@@ -181,7 +181,7 @@ class Run(RunArrays, DelegatedMethods):
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Whether to believe it, from temperatures and energies alone; `diagnose` knows more."""
+        """Whether to believe it: temperatures, energies, and what was diagnosed of these draws."""
         return verdict_on(self)
 
     @property
@@ -262,6 +262,7 @@ class Run(RunArrays, DelegatedMethods):
         """Keep "results.json", "report.html" or "eval/NAME" with the run, unless it is a slice."""
         if self._artifacts is not None:
             self._artifacts.write(name, data)
+            self.__dict__.pop("verdict", None)  # a diagnosis may have changed it
 
     def read_artifact(self, name: str) -> bytes | None:
         """A result that was kept, None if there is none."""

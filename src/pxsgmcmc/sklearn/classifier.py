@@ -51,8 +51,6 @@ class PXClassifier(ClassifierMixin, PXEstimator):
       ['right', 'left']
     """
 
-    LAST = 8.0
-
     def __init__(
         self,
         network: Any = (50,),

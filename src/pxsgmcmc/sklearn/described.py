@@ -6,31 +6,31 @@ import msgspec
 
 from pxsgmcmc.config.data_description import DataDescription
 from pxsgmcmc.data.standardise import Standardisation
-from pxsgmcmc.sklearn.programs import Spec
+from pxsgmcmc.sklearn.programs import Model
 
 
 def described(
-    spec: Spec,
+    model: Model,
     names: tuple[str, ...],
     feature_names: tuple[str, ...],
     inputs: Standardisation,
     targets: Standardisation | None,
 ) -> dict[str, Any]:
-    """For the manifest, read by `config.of_estimator`; empty for networks of the user's own.
+    """For the manifest, read by `config.estimator_problem`; empty for networks of the user's own.
 
     Args:
-      spec: of the program.
+      model: network and likelihood.
       names: of the classes or targets.
       feature_names: of the columns, if they have any.
       inputs: scale of the inputs.
       targets: scale of the targets; None for classes.
     """
-    kind, *rest = spec.network.key if isinstance(spec.network.key, tuple) else ("own",)
+    kind, *rest = model.network.key if isinstance(model.network.key, tuple) else ("own",)
     if kind != "dense":
         return {}
     prepared = DataDescription(
         name="data",
-        shape=(spec.features,),
+        shape=(model.features,),
         dtype="float32",
         mean=inputs.mean,
         std=inputs.std,
@@ -41,6 +41,6 @@ def described(
     )
     network: dict[str, Any] = {"widths": rest[0][1:-1]}
     if targets:
-        noise: Any = spec.likelihood
+        noise: Any = model.likelihood
         network |= {"noise": noise.noise, "noise_floor": noise.noise_floor}
     return {"prepared": msgspec.to_builtins(prepared), "described": network}

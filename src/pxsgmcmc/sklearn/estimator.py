@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,35 +15,31 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pxsgmcmc.errors import UserError, check_count, check_number, one_line
-from pxsgmcmc.problem import LIKELIHOOD, NETWORK, Problem
+from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import progress_for
+from pxsgmcmc.rng import streams
 from pxsgmcmc.run import Run
-from pxsgmcmc.sklearn.chains import run_chains
 from pxsgmcmc.sklearn.described import described
 from pxsgmcmc.sklearn.fitted import Fitted, stacked_draws, tree_of
-from pxsgmcmc.sklearn.frames import check_kind
+from pxsgmcmc.sklearn.frames import FrameOutput
 from pxsgmcmc.sklearn.networks import hashable, network_of
-from pxsgmcmc.sklearn.programs import SAMPLERS, Spec, forward_for, prior_of
-from pxsgmcmc.sklearn.records import Request, begun_records, check_free, check_same
-from pxsgmcmc.sklearn.rows import (
-    ALL_ROWS,
-    BATCH_SIZE,
-    WeightedRows,
-    filled,
-    round_size,
-    standardisation,
-)
-from pxsgmcmc.sklearn.whole_run import whole_run
+from pxsgmcmc.sklearn.programs import Model, forward_for, prior_of, program_for
+from pxsgmcmc.sklearn.rows import WeightedRows, filled, round_size, standardisation
+from pxsgmcmc.store import open_run
+from pxsgmcmc.store.layout import chain_folder
+from pxsgmcmc.tuning.default_prior import LAST
+from pxsgmcmc.tuning.engine.chains import run_chains
+from pxsgmcmc.tuning.engine.programs import SAMPLERS, Program, Spec, batch_for, executor_for
+from pxsgmcmc.tuning.engine.records import Request, begun_records, check_free, check_same
+from pxsgmcmc.tuning.engine.whole_run import whole_run
 from pxsgmcmc.types import Array, Tree
 
 PREDICTED_TOGETHER = 1024  # rows
 REMEDY = "Ask for more `draws` or a larger `max_seconds`, or a smaller `network`; see `run_`."
 
 
-class PXEstimator(BaseEstimator):
+class PXEstimator(FrameOutput, BaseEstimator):
     """Settings, fitting and draws; see `PXClassifier` and `PXRegressor`."""
-
-    LAST = 2.0  # of the default prior on the last layer, times 1 / fan-in
 
     def __init__(
         self,
@@ -71,25 +68,26 @@ class PXEstimator(BaseEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def set_output(self, *, transform: str | None = None) -> "PXEstimator":
-        """Give predictions of several columns as "pandas" or "polars" frames; "default" as arrays.
-
-        Args:
-          transform: the kind; None leaves it as it is. The name is scikit-learn's.
-        """
-        if transform is not None:
-            self._sklearn_output_config = {"transform": check_kind(transform)}
-        return self
-
-    @property
-    def _frames(self) -> str:
-        return getattr(self, "_sklearn_output_config", {}).get("transform", "default")
-
     @property
     def run_(self) -> Run:
         """The whole run: verdict, energies, `diagnose`, `evaluate`; inputs in their own units."""
         check_is_fitted(self)
-        return whole_run(self._fitted, self._spec, self._problem(), self._like())
+        fitted = self._fitted
+        records, out = fitted.records, None if fitted.out is None else Path(fitted.out)
+        if records is None:
+            assert out is not None
+            several = fitted.chains > 1
+            folders = [chain_folder(out, n) for n in range(fitted.chains)] if several else [out]
+            records = [open_run(folder) for folder in folders]
+        return whole_run(
+            records,
+            self._program(len(fitted.x)),
+            self._problem(),
+            self._like(),
+            made_by="estimator",
+            out=out,
+            weighted=fitted.weighted,
+        )
 
     def report(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write one HTML page on the fit: predictions on the training rows, chains, verdict.
@@ -100,8 +98,8 @@ class PXEstimator(BaseEstimator):
         """
         run = self.run_[:]  # what is found out about a part of a run is not kept with it
         run.problem = dataclasses.replace(run.problem, test=tuple(run.problem.train))
-        title = title or f"{type(self).__name__}, judged on the rows it was fitted to"
-        return run.report(path, title=title)
+        judged = f"{type(self).__name__}, judged on the rows it was fitted to"
+        return run.report(path, title=title or judged)
 
     def _fit(
         self,
@@ -112,31 +110,36 @@ class PXEstimator(BaseEstimator):
     ) -> None:
         """Sample the posterior given distinct rows; `given` are the rows as they came."""
         self._check_settings()
+        ends = time.monotonic() + self.max_seconds
         inputs = standardisation(rows.x, rows.weights)
         y, targets = self._scaled_targets(rows)
-        spec = self._make_spec(rows, len(names))
-        weights = rows.weights * (len(rows.x) / spec.batch if spec.batch else 1.0)
+        self._model = self._make_model(rows.x.shape[1], len(names))
+        program, size = self._program(len(rows.x)), round_size(len(rows.x))
+        weights = rows.weights * (len(rows.x) / (program.spec.batch or len(rows.x)))
         data = (
-            filled(inputs.apply(rows.x), spec.rows),
-            filled(y, spec.rows),
-            filled(weights.astype(np.float32), spec.rows),
+            filled(inputs.apply(rows.x), size),
+            filled(y, size),
+            filled(weights.astype(np.float32), size),
         )
+        seed = self._seed()
         request = Request(
-            spec,
-            spec.network,
-            data,
-            len(rows.x),
-            self._facts(spec, data, names)
-            | described(spec, names, self._feature_names(), inputs, targets),
-            int(self.draws),
-            self._seed(),
-            float(self.max_seconds),
-            None if self.out is None else Path(self.out),
+            program=program,
+            scout=self._program(len(rows.x), "sghmc"),
+            starts=[self._start(seed, chain) for chain in range(int(self.chains))],
+            data=data,
+            rows=len(rows.x),
+            facts=self._facts(data, names)
+            | described(self._model, names, self._feature_names(), inputs, targets),
+            made_by="estimator",
+            last_layer=LAST[self._model.likelihood.task],
+            draws=int(self.draws),
+            seed=seed,
+            ends=ends,
+            out=None if self.out is None else Path(self.out),
         )
         shown = progress_for(type(self).__name__, bool(self.verbose))
         try:
-            records = self._begun(request, shown)
-            records = run_chains(request, records, shown)
+            records = run_chains(request, self._begun(request, shown), shown)
         finally:
             shown.close()
         self._keep(records, request, given, weighted, inputs, targets, names)
@@ -148,30 +151,24 @@ class PXEstimator(BaseEstimator):
     def _begun(self, request: Request, shown: Any) -> list[Any] | None:
         """Records to go on with, if `warm_start` asks for it and there are any."""
         if not self.warm_start:
-            return check_free(request.out)
+            return check_free(request.out, "set `warm_start=True`")
         records: list[Any] | None = None
         if request.out is not None:
-            records = begun_records(request.out, request.spec.chains, shown)
+            records = begun_records(request.out, request.program.spec.chains, shown)
         elif hasattr(self, "_fitted"):
             records = self._fitted.records
         if records is not None:
-            try:
-                check_same(records, request)
-            except UserError:
-                for record in records:
-                    record.close()
-                raise
+            check_same(records, request, "warm_start")
         return records
 
     def _keep(self, records: list[Any], request: Request, given: Any, weighted: bool,
               inputs: Any, targets: Any, names: tuple[str, ...]) -> None:  # fmt: skip
         in_memory = request.out is None
-        self._spec = request.spec
         self._fitted = Fitted(
             draws=stacked_draws(records),
             records=records if in_memory else None,
             out=None if in_memory else str(request.out),
-            chains=request.spec.chains,
+            chains=request.program.spec.chains,
             x=given[0],
             y=given[1],
             weighted=weighted,
@@ -190,7 +187,7 @@ class PXEstimator(BaseEstimator):
                 f"`sampler` must be one of {', '.join(SAMPLERS)}, got {one_line(self.sampler)}."
             )
         if self.prior is not None:
-            prior_of(self.prior, self.LAST)
+            prior_of(self.prior)
 
     def _feature_names(self) -> tuple[str, ...]:
         return tuple(map(str, getattr(self, "feature_names_in_", ())))
@@ -200,25 +197,32 @@ class PXEstimator(BaseEstimator):
             return check_count("random_state", self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _make_spec(self, rows: WeightedRows, targets: int) -> Spec:
-        features, likelihood = rows.x.shape[1], self._likelihood()
-        count = len(rows.x)
-        return Spec(
-            network=network_of(self.network, features, likelihood.outputs(targets)),
-            likelihood=likelihood,
-            features=features,
-            targets=targets,
-            prior=hashable(self.prior),
-            last=self.LAST,
-            factors=int(self.expansion),
-            sampler=self.sampler,
-            chains=int(self.chains),
-            rows=round_size(count),
-            batch=0 if count <= ALL_ROWS else BATCH_SIZE,
-        )
+    def _make_model(self, features: int, targets: int) -> Model:
+        likelihood = self._likelihood()
+        network = network_of(self.network, features, likelihood.outputs(targets))
+        return Model(network, likelihood, features, targets)
 
-    def _facts(self, spec: Spec, data: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    def _program(self, rows: int, sampler: str | None = None) -> Program:
+        """The program for so many distinct rows, of the sampler that was asked for or another."""
+        executor = executor_for(self._like())
+        spec = Spec(
+            prior=None,
+            factors=int(self.expansion),
+            sampler=sampler or self.sampler,
+            chains=int(self.chains),
+            batch=batch_for(executor, rows),
+            executor=executor,
+        )
+        return program_for(self._model, spec, hashable(self.prior))
+
+    def _start(self, seed: int, chain: int) -> Tree:
+        """Parameters from which a chain starts, the likelihood's own included."""
+        key = jax.random.fold_in(streams(seed, chain).init, 0)
+        return self._model.problem().start(self._model.network.start(key))
+
+    def _facts(self, data: Any, names: tuple[str, ...]) -> dict[str, Any]:
         """Of the problem, for the manifest."""
+        model, prior = self._model, prior_of(self.prior)
         digest = hashlib.sha256()
         for array in data:
             digest.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
@@ -226,44 +230,41 @@ class PXEstimator(BaseEstimator):
             "data": "data",
             "rows": int(np.count_nonzero(data[2])),
             "data_sha256": digest.hexdigest(),
-            "likelihood": spec.likelihood.name,
-            "task": spec.likelihood.task,
-            "model": spec.network.name,
+            "likelihood": model.likelihood.name,
+            "task": model.likelihood.task,
+            "model": model.network.name,
             "names": list(names[:1000]),
-            "prior": prior_of(self.prior, self.LAST).name,
-            "method_asked": f"{spec.sampler}, {spec.factors} factors",
+            "prior_asked": "default" if prior is None else prior.name,
+            "method_asked": f"{self.sampler}, {self.expansion} factors",
         }
 
     def _problem(self) -> Problem:
         """The problem in the units of the inputs as they came."""
-        fitted, spec = self._fitted, self._spec
+        fitted, model = self._fitted, self._model
         mean, std = (np.array(part, np.float32) for part in (fitted.inputs.mean, fitted.inputs.std))
 
         def transform(x: Array) -> Array:
             return (x - mean[None]) / std[None]
 
         return Problem(
-            spec.network.apply,
+            model.network.apply,
             self._likelihood_in_units(),
             train=(fitted.x, fitted.y),
             names=fitted.names,
             transform=transform,
-            init=spec.network.start(jax.random.key(0)),
-            model=spec.network.name,
+            init=model.network.start(jax.random.key(0)),
+            model=model.network.name,
         )
 
     def _like(self) -> Tree:
         """Parameters of the shapes of a draw."""
-        params = self._spec.network.start(jax.random.key(0))
-        own = self._spec.likelihood.start()
-        return {NETWORK: params, LIKELIHOOD: dict(own)} if own else params
+        return self._model.problem().start(self._model.network.start(jax.random.key(0)))
 
     def _distributions(self, X: Any) -> np.ndarray:
         """What each draw says of inputs, on the scale of the network: (draws, rows, numbers)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        x, spec = self._fitted.inputs.apply(X), self._spec
-        forward = forward_for(spec.network, spec.likelihood, spec.features, spec.targets)
+        x, forward = self._fitted.inputs.apply(X), forward_for(self._model)
         draws = tree_of(self._fitted.draws, self._like())
         parts = []
         for start in range(0, len(x), PREDICTED_TOGETHER):
@@ -275,7 +276,7 @@ class PXEstimator(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Settings, arrays and journals, without programs or anything that was compiled."""
         state: dict[str, Any] = dict(super().__getstate__())  # pyright: ignore
-        state.pop("_spec", None)
+        state.pop("_model", None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -283,8 +284,7 @@ class PXEstimator(BaseEstimator):
         super().__setstate__(state)
         if hasattr(self, "_fitted"):
             fitted = self._fitted
-            empty = WeightedRows(fitted.x, fitted.y.reshape(len(fitted.y), -1), fitted.x[:, 0])
-            self._spec = self._make_spec(empty, len(fitted.names))
+            self._model = self._make_model(fitted.x.shape[1], len(fitted.names))
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there are draws."""

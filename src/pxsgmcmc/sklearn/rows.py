@@ -12,7 +12,6 @@ import numpy as np
 from pxsgmcmc.data.standardise import Standardisation
 
 SMALLEST = 128  # rows; programs for fewer would gain nothing
-ALL_ROWS, BATCH_SIZE = 1024, 256  # up to so many rows a step sees all of them, else a batch
 
 
 class WeightedRows(NamedTuple):

@@ -8,8 +8,9 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.store.sealed import digest
@@ -39,7 +40,10 @@ def writing(path: Path) -> Iterator[None]:
                 "earlier draws are safe: make room, then go on with it (`--resume`, in Python "
                 "`resume=True`)."
             ) from error
-        raise UserError(f"`{path}` could not be written: {error.strerror}.") from error
+        raise UserError(
+            f"`{path}` could not be written ({error.strerror}): choose another folder (`out`), or "
+            "make this one writable."
+        ) from error
 
 
 @contextmanager
@@ -198,3 +202,28 @@ def check_folder(path: Path) -> None:
         mode = os.lstat(path).st_mode
     if not stat.S_ISDIR(mode):
         raise CorruptRun(f"`{path}` is not a folder; a run directory has no links in their place.")
+
+
+@contextmanager
+def whole_file(path: Path, *, replace: bool) -> Iterator[IO[bytes]]:
+    """A file that gets its name when it is whole, for what is too large to hold in memory.
+
+    Args:
+      path: its name.
+      replace: whether a file that has this name by then may be replaced.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
+    try:
+        with open(part, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if not replace:
+            # No hard links on this file system: the name is given by a rename.
+            with suppress(PermissionError, NotImplementedError):
+                os.link(part, path)  # unlike a rename, it never replaces
+                return
+        os.replace(part, path)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)

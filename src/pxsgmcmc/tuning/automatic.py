@@ -52,7 +52,7 @@ def measure_there(built: Built) -> Pilot:
     if problem.augment is not None:
         there["transform_batch"] = problem.transform_batch
     energy, data = FlatEnergy(built.potential, start), tuple(problem.train)
-    visited = settle(energy, [start], data, steps=settling_steps(config), **there).visited
+    visited = settle(energy, start, data, steps=settling_steps(config), **there).visited
     return pilot_along(
         energy, visited[:MEASURED], data, rows=ROWS, cycle_length=cycle_length, **there
     )

@@ -123,10 +123,14 @@ def _check_budget(config: Config, limits: Limits, seconds_per_step: float) -> No
     needed = seconds_per_step * steps_of(config, config.chain.draws)
     if limits.seconds < needed:
         raise UserError(
-            f"`--budget` must leave time for one trial, which takes at least {clock(needed)} here, "
-            f"got {clock(limits.seconds)}: give more, or fewer steps (`chain.draws`, "
-            "`chain.cycle_length`)."
+            "`--budget` must leave time for one trial, which takes at least "
+            f"{_short(needed)} here, got {_short(limits.seconds)}: give more, or fewer "
+            "steps (`chain.draws`, `chain.cycle_length`)."
         )
+
+
+def _short(seconds: float) -> str:
+    return clock(seconds) if seconds >= 10.0 else f"{seconds:.2g} s"
 
 
 def _starts(

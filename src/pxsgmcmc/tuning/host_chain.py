@@ -5,7 +5,6 @@ that only lead to where settings are measured share the gradient of the measurem
 """
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,7 +29,6 @@ class HostChain:
       batch_size: rows a step sees.
       temperature: of the sampler, above 0.
       seed: of noise and batches.
-      number: of the chain, which has randomness of its own.
       transform_batch: applied to each batch, with a key.
 
     Example:
@@ -49,20 +47,18 @@ class HostChain:
         batch_size: int,
         temperature: float = 1.0,
         seed: int = 0,
-        number: int = 0,
         transform_batch: Callable[[Any, Batch], Batch] | None = None,
     ):
         self.energy, self.temperature = energy, temperature
         self.data = jax.tree.map(np.asarray, data)
         self.position, self.momentum = energy.position, np.zeros_like(energy.position)
-        keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), number))
+        keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 0))
         size = len(jax.tree.leaves(data)[0])
         self._batches = Batches(keys[0], data_size=size, batch_size=batch_size)
         self._transform = None if transform_batch is None else jax.jit(transform_batch)
         self._augment = keys[1]
-        self._rng = np.random.default_rng([seed, number])
+        self._rng = np.random.default_rng([seed, 0])
         self.taken = 0
-        self.seconds = 0.0  # that the steps took
 
     @property
     def tree(self) -> Tree:
@@ -85,7 +81,7 @@ class HostChain:
         """
         h, T, groups = step_size, self.temperature, self.energy.groups
         q, m = self.position, self.momentum.copy()
-        kind, began = q.dtype.type, time.monotonic()
+        kind = q.dtype.type
         sums = dict.fromkeys(groups, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):  # noticed at the end
             for number, rows in enumerate(self._batches.rows(self.taken, steps)):
@@ -111,7 +107,6 @@ class HostChain:
             if found.value > (hottest + found.chance) * found.expected:
                 raise Diverged(f"`{name}` heats up in {steps} steps of {h:.2g}.")
         self.position, self.momentum, self.taken = q, m, self.taken + steps
-        self.seconds += time.monotonic() - began
         return heat
 
     def _heat(self, value: float, h: float, friction: float, group: str, steps: int) -> Heat:

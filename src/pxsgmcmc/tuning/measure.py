@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,6 @@ import numpy as np
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.tuning.curvature import Hessian, Product, Ritz, lanczos, random_signs
-from pxsgmcmc.tuning.flat_energy import FlatEnergy
 from pxsgmcmc.tuning.gradient_noise import gradient_noise
 from pxsgmcmc.tuning.laws import GroupTerrain, Spectrum
 from pxsgmcmc.types import Batch
@@ -20,6 +19,26 @@ from pxsgmcmc.types import Batch
 RESIDUAL = 0.01
 CURVATURE_STEPS, NOISE_STEPS = 40, 8  # products with the Hessian at most
 SMALL = 64  # coordinates of a group whose Hessian is taken whole
+
+
+class MeasuredEnergy(Protocol):
+    """An energy around a position whose coordinates are one vector, as `FlatEnergy` is."""
+
+    position: np.ndarray
+    groups: dict[str, slice]
+
+    @property
+    def prior(self) -> "MeasuredEnergy | None":
+        """The part of it that is the prior's, if it tells its parts."""
+        ...
+
+    def gradient(self, vector: Any, batch: Batch) -> np.ndarray:
+        """Of the energy on a batch, (coordinates,)."""
+        ...
+
+    def layers(self) -> dict[str, np.ndarray]:
+        """Name of a layer -> the places of its coordinates."""
+        ...
 
 
 class GroupScales(NamedTuple):
@@ -56,7 +75,7 @@ class Measurement:
 
 
 def measure(
-    energy: FlatEnergy,
+    energy: MeasuredEnergy,
     data: Batch,
     *,
     batch_size: int,
@@ -158,7 +177,7 @@ def _of_small_group(
 
 
 def _largest(
-    hessian: Hessian, energy: FlatEnergy, tops: dict[str, Ritz], tolerance: float
+    hessian: Hessian, energy: MeasuredEnergy, tops: dict[str, Ritz], tolerance: float
 ) -> tuple[float, float]:
     """The largest curvature of all coordinates, and by what share it may be off."""
     top = next(iter(tops.values()))  # of all coordinates, if they are one group
@@ -172,7 +191,7 @@ def _largest(
 
 
 def _prior_curvatures(
-    energy: FlatEnergy, data: Batch, rng: np.random.Generator
+    energy: MeasuredEnergy, data: Batch, rng: np.random.Generator
 ) -> dict[str, float]:
     """Group -> mean curvature of the prior; nothing if the energy does not tell its parts."""
     flat = energy.prior

@@ -180,7 +180,7 @@ def pilot(
     how: dict[str, Any] = {"batch_size": batch_size, "rows": rows, "transform_batch": transform}
     how |= {"temperature": temperature, "seed": seed}
     if settle:
-        there = go_ahead(flat, places, data, steps=settle, **how)
+        there = go_ahead(flat, position, data, steps=settle, **how)
         places = [*there.visited[:2], there.stiffest]
         growth = max(there.curvatures) / max(there.curvatures[0], 1e-12)
     found = pilot_along(

@@ -7,7 +7,7 @@ began.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pxsgmcmc.errors import Diverged, UserError, check_count
@@ -27,19 +27,16 @@ ROUGH = 0.1  # residual of Lanczos' method: the curvature itself is then within 
 
 
 class Settled(NamedTuple):
-    """Where cautious chains led."""
+    """Where a cautious chain led."""
 
-    positions: list[Tree]  # of each chain, at the end
-    visited: list[Tree]  # by the chains at which was measured, in the second half; the last first
+    visited: list[Tree]  # where was measured in the second half, the last first
     stiffest: Tree  # of all positions at which was measured
     curvatures: list[float]  # the largest at each of them, first to last
-    heat: list[dict[str, Heat]]  # of each chain, by group, over the last stretch
-    step_seconds: float  # that a step of one chain took
 
 
 def settle(
     energy: FlatEnergy,
-    starts: Sequence[Tree],
+    start: Tree,
     data: Batch,
     *,
     batch_size: int,
@@ -50,14 +47,14 @@ def settle(
     looks: int = LOOKS,
     transform_batch: Callable[[Any, Batch], Batch] | None = None,
 ) -> Settled:
-    """Take the steps of cautious SGHMC chains.
+    """Take the steps of a cautious SGHMC chain.
 
     Args:
-      energy: of the chains, around any position of theirs.
-      starts: of the chains.
+      energy: of the chain, around any position of its.
+      start: of the chain.
       data: a tree of arrays whose leading axis counts rows.
       batch_size: rows a step sees.
-      steps: of each chain.
+      steps: of the chain.
       rows: over which curvatures are taken at most; twice a batch unless given.
       temperature: of the sampler, above 0.
       seed: of noise and batches.
@@ -69,25 +66,21 @@ def settle(
       >>> def U(q, y):
       ...     return 4 * jnp.mean((y - q) ** 2)
       >>> q = jnp.full((), 30.0)
-      >>> far = settle(FlatEnergy(U, q), [q], np.zeros(8, np.float32), batch_size=2, steps=200)
-      >>> bool(abs(far.positions[0]) < 10.0)
+      >>> far = settle(FlatEnergy(U, q), q, np.zeros(8, np.float32), batch_size=2, steps=200)
+      >>> bool(abs(far.visited[0]) < 10.0)
       True
     """
     check_count("steps", steps, at_least=0)
     shared: dict[str, Any] = {"batch_size": batch_size, "transform_batch": transform_batch}
-    chains = [
-        HostChain(
-            energy.at(start), data, temperature=temperature, seed=seed, number=number, **shared
-        )
-        for number, start in enumerate(starts)
-    ]
-    h, curvatures, stiffest = math.inf, list[float](), starts[0]
-    taken, looked, visited, heat = 0, 0, [chains[0].tree], list[dict[str, Heat]]()
-    while taken < steps:
+    chain = HostChain(energy.at(start), data, temperature=temperature, seed=seed, **shared)
+    h, curvatures, stiffest = math.inf, list[float](), start
+    visited, hottest = [start], math.inf
+    while chain.taken < steps:
+        taken = chain.taken
         stretch = min(max(FIRST, taken), max(FIRST, steps // looks), steps - taken)
         # A rough look at few rows: the step is cautious, and there will be another look soon.
         seen = measure(
-            energy.at(chains[looked % len(chains)].tree),
+            energy.at(chain.tree),
             data,
             rows=2 * batch_size if rows is None else rows,
             batches=8,
@@ -97,21 +90,15 @@ def settle(
             **shared,
         )
         if seen.largest >= max(curvatures, default=-math.inf):
-            stiffest = chains[looked % len(chains)].tree
+            stiffest = chain.tree
         curvatures.append(seen.largest)
         best = recommend(seen, "sghmc", temperature=temperature)
         # One position may be flat beside the next: the step does not grow faster than twofold.
-        h = min(CAUTION * best.step_size, 2.0 * h)
+        heat, h = _advance(chain, stretch, min(CAUTION * best.step_size, 2.0 * h), best, hottest)
         # What comes down from far away is hot at any step, but mostly cooler from look to look.
-        hottest = max((max(HOTTEST, _hottest(one)) for one in heat), default=math.inf)
-        advanced = [_advance(chain, stretch, h, best, hottest) for chain in chains]
-        heat, h = [one for one, _ in advanced], min(taken_at for _, taken_at in advanced)
-        taken, looked = taken + stretch, looked + 1
-        there = chains[looked % len(chains)].tree
-        visited = [there, *(visited if 2 * taken > steps + stretch else [])]
-    seconds = sum(chain.seconds for chain in chains) / max(1, sum(chain.taken for chain in chains))
-    positions = [chain.tree for chain in chains]
-    return Settled(positions, visited, stiffest, curvatures, heat, seconds)
+        hottest = max(HOTTEST, *(one.value / one.expected for one in heat.values()))
+        visited = [chain.tree, *(visited if 2 * chain.taken > steps + stretch else [])]
+    return Settled(visited, stiffest, curvatures)
 
 
 def _advance(
@@ -131,8 +118,3 @@ def _advance(
         "`position` must be one that a chain can leave, got one from which steps of "
         f"{2 * h:.2g} diverge; start from smaller weights."
     )
-
-
-def _hottest(heat: dict[str, Heat]) -> float:
-    """Of all groups, as a multiple of the temperature."""
-    return max(one.value / one.expected for one in heat.values())

@@ -86,9 +86,6 @@ class Descent:
       energy: of the problem's parameters.
       batch_size: rows a step sees, or all if there are fewer to learn from.
       learning_rate: of Adam.
-      on_prior: the starts are draws from the prior, so only the likelihood is gone down: directions
-        of which the data say nothing stay as large as they will be along a chain, instead of
-        having to grow again (Matthews et al., 2017, sample-then-optimize).
     """
 
     def __init__(
@@ -98,10 +95,8 @@ class Descent:
         *,
         batch_size: int,
         learning_rate: float = LEARNING_RATE,
-        on_prior: bool = False,
     ):
         self.problem, self.energy, self.batch_size = problem, energy, batch_size
-        self.prior = energy.prior if on_prior else None
         self._adam = optax.adam(learning_rate)
         self._update = jax.jit(self._updated)
         self._augmented = jax.jit(problem.transform_batch) if problem.augment is not None else None
@@ -124,8 +119,6 @@ class Descent:
                 if self._augmented is not None:
                     batch = self._augmented(jax.random.fold_in(keys, number), batch)
                 slope = self.energy.gradient(state[0], batch)
-                if self.prior is not None:
-                    slope = slope - self.prior.gradient(state[0], batch)
                 state = self._update(slope, *state)
             here = self.energy.tree(state[0])
             now = self._loss(here, held_out)

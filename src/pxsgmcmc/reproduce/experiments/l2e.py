@@ -60,7 +60,7 @@ EXPERIMENT = Experiment(
     remarks=(
         chains.REMARK,
         "Competitive is taken as at most 10 % above L2E. Below the paper's size L2E has the "
-        "weights l2e/desk, of six minutes of meta-training on digits and small networks; what "
+        "weights l2e/desk, of 23 minutes of meta-training on digits and small networks; what "
         "temperature they have is not known (docs/l2e.md).",
     ),
 )
