@@ -14,8 +14,6 @@ from tests.helpers.users_jax import as_users_have_it
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
-# What is on the others has tests of its own in the default suite; `.ci/run` runs all pages.
-QUICK = ("README.md", "regression.md")
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PROGRAMS = [
     page
@@ -57,13 +55,8 @@ def finished_runs(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name not in QUICK))
-        for page in PROGRAMS
-    ],
-)
+@pytest.mark.slow  # what is on them has tests of its own in the default suite; `.ci/run` runs this
+@pytest.mark.parametrize("page", PROGRAMS, ids=lambda page: page.name)
 def test_the_python_on_a_page_runs_from_top_to_bottom(page, finished_runs, monkeypatch, capsys):
     monkeypatch.chdir(finished_runs)
     code = "\n".join(BLOCK.findall(page.read_text("utf-8")))
