@@ -57,6 +57,8 @@ def world(tmp_path_factory):
         (mine / folder / name).write_text("mine")
     (mine / "linked" / "desk").mkdir(parents=True)
     (mine / "linked" / "desk" / "index.html").symlink_to(mine / "file.html")
+    (mine / "linked-search").mkdir()
+    (mine / "linked-search" / "desk-table1.json").symlink_to(mine / "file.json")
     (mine / "sent").mkdir()
     (mine / "sent" / "moving.json.part").symlink_to(mine / "file.json")
     push(root / "other", str(root / "store"))
@@ -93,6 +95,7 @@ FOLDERS_OF_OTHERS = {
     "log": "log.jsonl",
     "page": "page.html",
     "report": "report.html",
+    "search": "desk-table1.json",
     "pages/desk": "index.html",
     "lemma/desk": "lemma.html",
 }
@@ -143,10 +146,17 @@ WRITERS = {
     ),
     "reproduce --results": (
         [*REPRODUCE, "--results"],
-        [("mine/aside",), ("run/eval/new",), ("chains/new",)],
+        [("mine/aside",), ("run/eval/new",), ("chains/new",), ("mine/file.npy",)],
     ),
-    "reproduce --runs": ([*REPRODUCE, "--runs"], [("mine/aside",), ("run/draws/new",)]),
-    "reproduce search": (["reproduce", "search", "--outcomes"], [("mine/aside",), ("run/new",)]),
+    "reproduce --runs": (
+        [*REPRODUCE, "--runs"],
+        [("mine/aside",), ("run/draws/new",), ("mine/file.npy",), ("mine/pipe.npy",)],
+    ),
+    "reproduce search": (
+        ["reproduce", "search", "--runs", "{root}/store", "--outcomes"],
+        [(f"mine/{name}",) for name in ("aside", "file.npy", "pipe.npy", "search", "linked-search")]
+        + [("run/new",)],
+    ),
     "reproduce first-updates": (
         ["reproduce", "first-updates", "--results"],
         [("mine/aside",), ("run/new",)],

@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from pxsgmcmc.config.start_weights import stored_weights
+from pxsgmcmc.errors import UserError
 from tests.helpers.cli_calls import assert_one_line, call
 from tests.helpers.small_settings import SMALL
 
@@ -29,6 +31,14 @@ def test_three_gigabytes_are_not_read(tmp_path):
         file.truncate(3 << 30)
     said = call("config", "check", str(tmp_path / "large.toml"))
     assert_one_line(said, 2, "more than 262,144 characters")
+
+
+def test_weights_to_start_from_are_no_pipe_and_no_device(tmp_path):
+    os.mkfifo(tmp_path / "pipe.safetensors")
+    (tmp_path / "zero.safetensors").symlink_to("/dev/zero")
+    for path in tmp_path.iterdir():
+        with pytest.raises(UserError, match=r"`chain.start` cannot be read: .* a regular file"):
+            stored_weights(str(path), {})
 
 
 A = "a." * 50_000 + "a"

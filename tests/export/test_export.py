@@ -1,5 +1,7 @@
 """A frozen predictor says what the run says, and says it without this package."""
 
+import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -111,6 +113,33 @@ def test_a_damaged_file_is_refused_in_one_sentence_or_says_the_same(classes, mod
         else:  # a byte that nothing depends on, such as the date of a member
             np.testing.assert_array_equal(predictor(x)["probabilities"], expected)
     assert refused >= 70
+
+
+@pytest.mark.parametrize(
+    "part, content",
+    [
+        ("draw.stablehlo", b""),
+        ("average.stablehlo", b"\0" * 100),
+        ("manifest.json", {"input": {"shape": ["\x1b"], "dtype": "uint8"}}),
+        ("manifest.json", {"input": {"shape": [8, 8, 1], "dtype": "no such"}}),
+    ],
+)
+def test_a_forged_file_whose_hashes_are_right_is_refused_in_one_sentence(
+    model, tmp_path, part, content
+):
+    with zipfile.ZipFile(model) as old:
+        parts = {name: old.read(name) for name in old.namelist()}
+    manifest = json.loads(parts["manifest.json"])
+    if isinstance(content, dict):
+        manifest |= content
+    else:
+        parts[part] = content
+        manifest["sha256"][part] = hashlib.sha256(content).hexdigest()
+    with zipfile.ZipFile(tmp_path / "forged.px", "w") as new:
+        for name, data in (parts | {"manifest.json": json.dumps(manifest).encode()}).items():
+            new.writestr(name, data)
+    with pytest.raises(ValueError, match="is damaged or no exported predictor"):
+        px.FrozenPredictor(tmp_path / "forged.px")
 
 
 def test_weights_that_were_swapped_are_noticed_by_their_hash(model, tmp_path):

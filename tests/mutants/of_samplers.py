@@ -120,7 +120,7 @@ MUTANTS = [
         "samplers/sgnht.py",
         "drift(position, momentum, 0.5 * h)",
         "drift(position, momentum, 0.0 * h)",
-        (f"{SYMMETRIC}[0-one curvature]",),
+        (f"{SYMMETRIC}[0-heavy]",),
     ),
     Mutant(
         "a symmetric step whose noise is of half the friction",

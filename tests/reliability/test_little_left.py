@@ -1,5 +1,6 @@
 """Closed descriptors, a full disk, little memory, absent devices: said in one line."""
 
+import errno
 import os
 import shlex
 import subprocess
@@ -9,7 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
+from pxsgmcmc.errors import UserError
 from pxsgmcmc.store import verify
+from pxsgmcmc.store.files import writing
 from tests.helpers.cli_calls import call
 from tests.helpers.small_runs import three_draws
 from tests.helpers.small_settings import SMALL
@@ -150,6 +153,13 @@ def test_a_full_disk_while_comparing_leaves_nothing(folder, evaluated):
     ended = on_a_full_disk(folder, "compare", str(evaluated), "-o", "c.json")
     assert_says_what_to_do(ended)
     assert [p.name for p in folder.iterdir()] == ["small.toml"]
+
+
+def test_a_full_disk_during_a_search_is_met_with_advice_that_the_search_understands(folder):
+    os.mkdir(folder / "search")
+    with pytest.raises(UserError, match="then give the same command again, `run` with `--resume`"):
+        with writing(folder / "search" / "trials.json"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.mark.slow

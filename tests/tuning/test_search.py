@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 
 import pytest
 
@@ -109,6 +110,18 @@ def test_outcomes_of_another_design_are_refused(tmp_path):
     Book(STUDY._replace(base=("--chain.draws", "3")), path).save()
     with pytest.raises(UserError, match="another design"):
         Book(STUDY, path)
+
+
+def test_outcomes_that_are_a_pipe_a_link_or_forged_are_refused_in_one_sentence(tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "link.json").symlink_to("/dev/zero")
+    forged = {"row.json": '{"design": {}, "trials": [{"method": 3}]}', "list.json": "[]"}
+    for name, text in (forged | {"text.json": "\x1b", "bytes.json": "\udcff"}).items():
+        (tmp_path / name).write_text(text, "utf-8", "surrogateescape")
+    for path in sorted(tmp_path.iterdir()):
+        with pytest.raises(UserError, match="is not as a search wrote it") as error:
+            Book(STUDY, path)
+        assert "\n" not in str(error.value)
 
 
 def test_trials_are_jobs_and_those_done_before_a_kill_are_not_done_again(tmp_path):

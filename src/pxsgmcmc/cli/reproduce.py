@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from pxsgmcmc.cli.opening import WholeNumber
+from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.cli.saying import say
 from pxsgmcmc.cli.startup_checks import check_devices
 from pxsgmcmc.errors import UserError, check_count, did_you_mean
@@ -24,7 +25,6 @@ from pxsgmcmc.reproduce.running import check_data, make
 from pxsgmcmc.reproduce.scale import SCALES, Scale, scale_named, sets_there
 from pxsgmcmc.reproduce.settings_file import read_settings
 from pxsgmcmc.reproduce.tables import Made, gather
-from pxsgmcmc.store.targets import check_outside
 
 RESULTS, RUNS, PAGES = "reproduce/results", "runs/reproduce", "runs/reproduce/pages"
 Folder = Annotated[str, tyro.conf.arg(metavar="DIR")]
@@ -246,7 +246,7 @@ def first_updates(
 
 def _check_places(**folders: str) -> None:
     for option, folder in folders.items():
-        check_outside(Path(folder), f"--{option}")
+        check_folder_target(folder, f"--{option}", may_exist=True)
 
 
 def _machine(engine: str, at_once: int | None) -> Local | Slurm | Ray:

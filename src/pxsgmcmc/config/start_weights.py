@@ -1,6 +1,7 @@
 """Weights to start from: a draw of the prior, a draw of a run, or a file."""
 
 import math
+import os
 from pathlib import Path
 
 import jax
@@ -40,6 +41,8 @@ def prior_draw(section: Prior, problem: Problem, key: Key, like: Tree) -> Tree:
 def stored_weights(start: str, like: Tree) -> Tree:
     """Parameters shaped like `like` from RUN (its last draw), RUN:NUMBER or a safetensors file."""
     if start.endswith(".safetensors"):
+        if os.path.exists(start) and not os.path.isfile(start):
+            raise UserError(f"`chain.start` cannot be read: {start} is not a regular file.")
         try:
             arrays = decode(Path(start).read_bytes())
         except OSError as error:

@@ -23,13 +23,14 @@ class FrozenPredictor:
                     raise ValueError(f"{name} is not as it was written")
             draws = [io.BytesIO(parts[draw["file"]]) for draw in self.manifest["draws"]]
             self._draws = [jax.device_put(np.load(draw, allow_pickle=False)) for draw in draws]
-            self._input = tuple(self.manifest["input"]["shape"]), self.manifest["input"]["dtype"]
+            rows = self.manifest["input"]
+            self._input = tuple(map(int, rows["shape"])), np.dtype(rows["dtype"])
             programs = [bytearray(parts[f"{name}.stablehlo"]) for name in ("draw", "average")]
+            self._draw, self._average = (jax.jit(export.deserialize(p).call) for p in programs)
         except (FileNotFoundError, PermissionError, IsADirectoryError):
             raise
         except Exception as error:
             raise ValueError(f"{path} is damaged or no exported predictor: {error}") from error
-        self._draw, self._average = (jax.jit(export.deserialize(p).call) for p in programs)
 
     def __call__(self, x, batch_size=1024):
         """Predict inputs as the training data have them, (rows, ...), `batch_size` at a time."""

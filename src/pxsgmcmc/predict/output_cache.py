@@ -28,7 +28,10 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"`{path}` could not be written: {error.strerror}.") from error
+        raise UserError(
+            f"`{path}` could not be written ({error.strerror}): make room there, or make its "
+            "folder writable."
+        ) from error
 
 
 class OutputCache:

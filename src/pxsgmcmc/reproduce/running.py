@@ -22,6 +22,7 @@ from pxsgmcmc.reproduce.experiment import Needed
 from pxsgmcmc.reproduce.plan import Task, is_done
 from pxsgmcmc.reproduce.reading import diverged_record, record_of
 from pxsgmcmc.reproduce.record import Record, write_record
+from pxsgmcmc.store.files import make_folders
 
 DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
 
@@ -129,7 +130,7 @@ def jobs_of(task: Task) -> list[Job]:
     """The jobs of a run: one, or one for each of its chains, which are then judged together."""
     config = task.config
     assert config is not None
-    task.folder.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(task.folder.parent)
     if config.chains > 1:
         jobs = chain_jobs(config, task.folder, resume=True)
         return [Job(j.config, j.folder, f"{task.label}, {j.label}", chain=j.chain) for j in jobs]

@@ -13,7 +13,7 @@ from pxsgmcmc.jobs import Engine
 from pxsgmcmc.reproduce.methods import GROUPS, METHODS
 from pxsgmcmc.reproduce.scale import Scale
 from pxsgmcmc.reproduce.settings_file import Chosen, read_settings, settings_path, write_settings
-from pxsgmcmc.store.files import write_file
+from pxsgmcmc.store.files import make_folders, write_file
 from pxsgmcmc.tuning.best_first import Rules
 from pxsgmcmc.tuning.search import Book, Study, chosen, search
 
@@ -78,7 +78,7 @@ def find_settings(
       The number of the signal that stopped it, None if it is over.
     """
     for folder in (runs, outcomes):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folders(folder)
     book = Book(study_of(scale, GROUPS[group]), outcomes / f"{scale.name}-{group}.json")
     stopped_by = search(book, engine, runs / scale.name)
     book.save()

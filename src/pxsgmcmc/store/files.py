@@ -36,9 +36,9 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in _FULL:
             raise StorageFull(
-                f"`{path}` could not be written, the storage is full ({error.strerror}); "
-                "earlier draws are safe: make room, then go on with it (`--resume`, in Python "
-                "`resume=True`)."
+                f"`{path}` could not be written, the storage is full ({error.strerror}); what was "
+                "written before is safe: make room, then give the same command again, `run` with "
+                "`--resume` (in Python with `resume=True`)."
             ) from error
         raise UserError(
             f"`{path}` could not be written ({error.strerror}): choose another folder (`out`), or "

@@ -8,6 +8,7 @@ killed loses no finished trial: it reads the file, finds the run directories, an
 import functools
 import json
 import math
+import os
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -16,13 +17,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from pxsgmcmc.config import Config, write_config
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.jobs import SAMPLE, VALIDATE, Ended, Engine, Job, JobFailed
 from pxsgmcmc.jobs.display import Display
 from pxsgmcmc.jobs.job import read_validation
-from pxsgmcmc.store.files import write_file
+from pxsgmcmc.store.files import read_file, write_file
 from pxsgmcmc.tuning.best_first import Chain, Rules, neighbours, ranking, replay, settled
 
+_MOST = 1 << 26  # bytes of a file of outcomes
 DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
 
 
@@ -67,6 +69,34 @@ def job_of(study: Study, chain: Chain, folder: Path) -> Job:
     )
 
 
+class _Row(msgspec.Struct, frozen=True):
+    """A trial as it is kept; its settings, which stand beside it for people, are not read."""
+
+    method: str
+    point: tuple[int, ...]
+    seed: int
+    nll: int | float | None
+    err: int | float | None
+    seconds: int | float
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """The file of a search."""
+
+    design: dict[str, Any]
+    trials: list[_Row]
+
+
+def _read(path: Path) -> _Kept:
+    """What is kept in a plain file, or one sentence on what is there instead."""
+    try:
+        return msgspec.json.decode(read_file(path, at_most=_MOST), type=_Kept)
+    except (CorruptRun, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"`{path}` is not as a search wrote it ({error}): remove it, or choose another place."
+        ) from None
+
+
 class Book:
     """The outcomes, in memory and in a file that is whole at any time.
 
@@ -78,16 +108,16 @@ class Book:
     def __init__(self, study: Study, path: Path):
         self.study, self.path = study, path
         self.trials: dict[Chain, dict[str, Any]] = {}
-        if path.exists():
-            kept = json.loads(path.read_text("utf-8"))
-            if kept["design"] != self.design:
+        if os.path.lexists(path):
+            kept = _read(path)
+            if kept.design != self.design:
                 raise UserError(
-                    f"`{path}` holds a search of another design: remove it, or choose another file "
-                    "with --out."
+                    f"`{path}` holds a search of another design: remove it, or choose another "
+                    "place."
                 )
-            for row in kept["trials"]:
-                chain = Chain(row["method"], tuple(row["point"]), row["seed"])
-                self.trials[chain] = {key: row[key] for key in ("nll", "err", "seconds")}
+            for row in kept.trials:
+                outcome = {"nll": row.nll, "err": row.err, "seconds": row.seconds}
+                self.trials[Chain(row.method, row.point, row.seed)] = outcome
 
     @functools.cached_property
     def design(self) -> dict[str, Any]:
