@@ -76,7 +76,11 @@ def test_no_advice_contradicts_another():
         assert not ("lower `step_size`" in advice and "raise `step_size`" in advice), advice
 
 
-def test_an_r_hat_that_few_draws_may_have_by_chance_is_neither_healthy_nor_blamed():
-    verdict = judge(Evidence(draws=20, energy_r_hat=1.3))
+@pytest.mark.parametrize("of", ["energy_r_hat", "prediction_r_hat"])
+def test_an_r_hat_that_few_draws_may_have_by_chance_is_neither_healthy_nor_blamed(of):
+    verdict = judge(Evidence(draws=20, **{of: 1.3}))
     assert verdict.healthy is None and not verdict.warnings
     assert "too few draws" in verdict.headline and "1.39 by chance" in verdict.headline
+    for draws, r_hat_of in ((20, 1.4), (100, 1.3)):
+        blamed = judge(Evidence(draws=draws, **{of: r_hat_of}))
+        assert blamed.healthy is False and "settled" in blamed.warnings[0]

@@ -94,16 +94,16 @@ def judge(evidence: Evidence) -> Verdict:
         return Verdict(
             healthy=False, headline=_headline("not healthy", evidence), warnings=warnings
         )
-    settled = evidence.energy_r_hat is not None or evidence.prediction_r_hat is not None
+    r_hats = [r for r in (evidence.energy_r_hat, evidence.prediction_r_hat) if r is not None]
     if evidence.status in ("running", "interrupted"):
         return Verdict(healthy=None, headline=_headline("not finished", evidence))
-    if not settled:
+    if not r_hats:
         fewest = fewest_draws(evidence.chains)
         why = f"too few draws to say whether it has settled ({evidence.draws} of {fewest})"
         if evidence.draws >= fewest:
             why = "nothing known about whether it has settled"
         return Verdict(healthy=None, headline=_headline(why, evidence))
-    if evidence.energy_r_hat is not None and evidence.energy_r_hat > R_HAT:
+    if max(r_hats) > R_HAT:
         limit = highest_r_hat(evidence.chains, evidence.draws)
         why = f"too few draws to say whether it has settled (R-hat is up to {limit:.3g} by chance)"
         return Verdict(healthy=None, headline=_headline(why, evidence))
@@ -182,10 +182,11 @@ def _configurational_warnings(e: Evidence, hot: bool) -> Iterator[str]:
 
 def _convergence_warnings(e: Evidence) -> Iterator[str]:
     who = "the chains disagree" if e.chains > 1 else "its halves disagree"
+    limit = highest_r_hat(e.chains, e.draws)
     remedy = "leave out early draws (`skip`), raise `burn_in`, or run longer"
     if e.energy_r_hat is not None and math.isnan(e.energy_r_hat):
         yield "The energy never changes: the chain stands still, or the energy is not reported."
-    elif e.energy_r_hat is not None and e.energy_r_hat > highest_r_hat(e.chains, e.draws):
+    elif e.energy_r_hat is not None and e.energy_r_hat > limit:
         ends = ""
         if e.energy_ends is not None:
             early, late = map(_energy, e.energy_ends)
@@ -194,7 +195,7 @@ def _convergence_warnings(e: Evidence) -> Iterator[str]:
             f"The energy has not settled: R-hat is {_number(e.energy_r_hat)} and {who}{ends}; "
             f"{remedy}."
         )
-    if e.prediction_r_hat is not None and e.prediction_r_hat > R_HAT:
+    if e.prediction_r_hat is not None and e.prediction_r_hat > limit:
         yield (
             f"Predictions have not settled: half of the R-hats are above "
             f"{_number(e.prediction_r_hat)} and {who}; {remedy}."
@@ -213,10 +214,12 @@ def fewest_draws(chains: int) -> int:
 
 
 def highest_r_hat(chains: int, draws: int) -> float:
-    """The R-hat of the energy above which parts of the chains disagree, and not by chance.
+    """The R-hat above which parts of the chains disagree, and not by chance.
 
     Of halves of n independent draws each, R-hat squared is (n - 1 + F) / n, with F of an F
-    distribution: of few draws it passes 1.1 often. It is the larger of two such numbers.
+    distribution: of few draws it passes 1.1 often. It is the larger of two such numbers. The same
+    limit holds for the median over predictions, which may all follow one direction of the weights;
+    where they follow many, their median passes it less often.
 
     Example:
       >>> round(highest_r_hat(1, 20), 3), highest_r_hat(4, 100)

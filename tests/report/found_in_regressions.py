@@ -94,3 +94,26 @@ def _by_burn_in(mixture: NormalMixture, y: np.ndarray) -> Curve:
     values = {f"individual_{k}": c.individual.tolist() for k, c in curves.items()}
     values |= {f"ensemble_{k}": c.ensemble.tolist() for k, c in curves.items()}
     return Curve(at=curves["nll"].burn_in.tolist(), values=values)
+
+
+def own_likelihood() -> Reported:
+    """A run by a likelihood of the user's own on arrays: NLL and IND are all that is known."""
+    run = regression()
+    of = msgspec.structs.replace(run.results.subject, data="data", model="network")
+    test = msgspec.structs.replace(
+        run.results.test,
+        metrics={"nll": 1.75, "ind": 1.76},
+        by_draw={"nll": [1.75, 1.77]},
+    )
+    results = msgspec.structs.replace(
+        run.results,
+        subject=of,
+        task="custom",
+        train=test,
+        test=test,
+        shifts={},
+        by_draws=Curve(at=[1, 2], values={"nll": [1.76, 1.75]}),
+        by_burn_in=Curve(at=[0], values={"individual_nll": [1.76], "ensemble_nll": [1.75]}),
+        regression=None,
+    )
+    return run._replace(results=results)

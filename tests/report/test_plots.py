@@ -21,7 +21,7 @@ def test_shades_of_a_plane_are_grey_and_grow_with_the_error():
     error = 0.02 + 0.9 * places[None, :] * np.ones((21, 1))  # to the right it grows
     draws = [(0.1, 0.1), (0.9, 0.1), (0.5, 0.9)]
     plane = Plane((1, 2, 3), draws, places.tolist(), places.tolist(), error.tolist())
-    drawing = plane_figure(plane, SERIES[0], FigureWords("plane-0", "", ""), shares=True)
+    drawing = plane_figure(plane, SERIES[0], FigureWords("plane-0", "", ""), error="error")
     axes = as_axes(drawing)
     canvas = axes.figure.canvas
     canvas.draw()

@@ -13,7 +13,7 @@ from pxsgmcmc.report.regression_figures import regression_figures
 from pxsgmcmc.report.reported import by_method
 from pxsgmcmc.results import Points, Regression, Results, Spread
 from tests.report.findings import bare, reported
-from tests.report.found_in_regressions import regression
+from tests.report.found_in_regressions import own_likelihood, regression
 from tests.report.test_page import Page
 
 FIGURES = (
@@ -124,3 +124,16 @@ def test_results_without_the_new_fields_are_a_classification():
         del written[field]
     found = msgspec.convert(written, Results)
     assert found.task == "classification" and found.regression is None and found.verdict is None
+
+
+def test_of_an_own_likelihood_nothing_is_told_but_what_it_is():
+    html = write_report([own_likelihood()])
+    page = Page(html)
+    assert "NLL mean negative log-probability of what was observed" in page.words
+    assert "as the run's own likelihood has it" in page.words
+    assert re.search(r"worst of [\d,]+ outputs", page.words)
+    assert "from the posterior of a network, " in page.words and "Data arrays" in page.words
+    for word in ("right class", "probabilities", "(network)", "RMSE", "error on"):
+        assert word not in page.words, word
+    assert "The NLL along the straight line" in page.words and "Training NLL" in page.words
+    assert "mean barrier" in html and not re.search(r"mean barrier [\d.]+%", html)

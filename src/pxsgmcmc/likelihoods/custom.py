@@ -51,6 +51,14 @@ class OutputPrediction(NamedTuple):
     std: np.ndarray  # (data, numbers), between draws
     draws: int
 
+    def __repr__(self) -> str:
+        """A line, not all the numbers."""
+        rows, numbers = self.mean.shape
+        return (
+            f"OutputPrediction({rows} rows, {numbers} output{'s' * (numbers > 1)}, {self.draws} "
+            f"draws; mean standard deviation between draws {self.std.mean():.3g})"
+        )
+
     def _repr_html_(self) -> str:
         """For notebooks: the first output of the first rows."""
         rows, numbers = self.mean.shape

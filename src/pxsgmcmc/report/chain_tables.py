@@ -59,7 +59,8 @@ def _by_chance(limits: Sequence[float]) -> str:
 
 
 def _predictions(run: Reported) -> str:
-    return "predictions" if run.results.task == "regression" else "predicted probabilities"
+    names = {"classification": "predicted probabilities", "regression": "predictions"}
+    return names.get(run.results.task, "outputs")
 
 
 def temperature_table(methods: Sequence[Shown]) -> Table | None:

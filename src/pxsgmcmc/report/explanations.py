@@ -24,6 +24,8 @@ _WORDS = (
     _Word("NLL", ("nll",), "Mean of −log of the density given to what was observed, draws averaged "
           "first. Below zero where densities are above one; punishes intervals that are too "
           "narrow.", "regression"),
+    _Word("NLL", ("nll",), "Mean of −log of the probability or density given to what was observed, "
+          "draws averaged first, as the run's own likelihood has it.", "custom"),
     _Word("IND", ("ind",), "The NLL of single draws, averaged after."),
     _Word("AMB", ("amb",), "Ambiguity: how much the draws disagree, as the NLL that averaging "
           "their logits saves."),

@@ -130,14 +130,16 @@ def _connectivity(methods: Sequence[Shown]) -> Iterator[Drawing]:
         errors = zip(*(line.error for line in connectivity.lines), strict=True)
         return [Curve(connectivity.lines[0].at, [fmean(at_point) for at_point in errors])]
 
-    shares = _errors_are_shares(methods[0].runs[0])
-    axes = panel("share of the way from one draw to the next", "error on training data")
+    error = error_of(methods[0].runs[0].results.task)
+    axes = panel("share of the way from one draw to the next", f"{error} on training data")
     if not lines(axes, methods, curves):
         return
+    shares = error == "error"
     scale(axes, "y", percent=shares)
     scale(axes, "x", percent=True)
     axes.set_xlim(0.0, 1.0)
-    axes.set_ylim(bottom=0.0)
+    if error != "NLL":
+        axes.set_ylim(bottom=0.0)
     sentences = []
     for method in methods:
         measured = [part_of(run, "connectivity", Connectivity) for run in method.runs]
@@ -150,15 +152,15 @@ def _connectivity(methods: Sequence[Shown]) -> Iterator[Drawing]:
         axes,
         "connectivity",
         "On the way between draws",
-        f"Error along the straight line from each draw to the next{how}: a hump is a barrier, and "
-        "says that the draws lie in different basins.",
+        f"The {error} along the straight line from each draw to the next{how}: a hump is a "
+        "barrier, and says that the draws lie in different basins.",
         " ".join(sentences),
     )
 
 
-def _errors_are_shares(run: Reported) -> bool:
-    """Whether an error is a share of the data, as it is unless quantities are predicted."""
-    return run.results.task != "regression"
+def error_of(task: str) -> str:
+    """What the error between draws is: a share of the rows ("error"), "RMSE", or "NLL"."""
+    return {"classification": "error", "regression": "RMSE"}.get(task, "NLL")
 
 
 def _planes(methods: Sequence[Shown]) -> Iterator[Drawing]:
@@ -167,14 +169,15 @@ def _planes(methods: Sequence[Shown]) -> Iterator[Drawing]:
         for run in method.runs:
             if plane := part_of(run, "plane", Plane):
                 of = f": {method.name}, seed {run.results.subject.seed}" if len(methods) > 1 else ""
+                error = error_of(run.results.task)
                 words = FigureWords(
                     f"plane-{place}",
                     f"The plane through three draws{of}",
-                    "Training error of networks on the plane through three draws, distances as in "
-                    "weight space: the stronger the shade the larger the error, and an unshaded "
+                    f"Training {error} of networks on the plane through three draws, distances as "
+                    "in weight space: the stronger the shade the larger it is, and an unshaded "
                     "valley is one basin.",
                 )
-                yield plane_figure(plane, method.colour, words, shares=_errors_are_shares(run))
+                yield plane_figure(plane, method.colour, words, error=error)
                 break
 
 
@@ -186,23 +189,23 @@ class FigureWords(NamedTuple):
     caption: str
 
 
-def plane_figure(plane: Plane, colour: str, words: FigureWords, *, shares: bool) -> Drawing:
+def plane_figure(plane: Plane, colour: str, words: FigureWords, *, error: str) -> Drawing:
     """Contours of the error on the plane through three draws.
 
     Args:
       plane: the error on its grid, and where the draws are.
       colour: of the draws.
       words: that go with it.
-      shares: errors are shares of the rows.
+      error: what it is, see `error_of`.
     """
-    axes = panel("", "error on the plane through three draws", square=True)
-    error = np.array(plane.error)
-    levels = MaxNLocator(8, steps=[1, 2, 5, 10]).tick_values(error.min(), error.max())
-    if error.max() > error.min():
+    axes = panel("", f"{error} on the plane through three draws", square=True)
+    shares, height = error == "error", np.array(plane.error)
+    levels = MaxNLocator(8, steps=[1, 2, 5, 10]).tick_values(height.min(), height.max())
+    if height.max() > height.min():
         shades = [(INK, 0.02 + 0.5 * i / len(levels)) for i in range(len(levels) - 1)]
-        axes.contourf(plane.x, plane.y, error, levels=levels, colors=shades, antialiased=False)
+        axes.contourf(plane.x, plane.y, height, levels=levels, colors=shades, antialiased=False)
         contours = axes.contour(
-            plane.x, plane.y, error, levels=levels[1:-1:2], colors=[INK], linewidths=0.4, alpha=0.5
+            plane.x, plane.y, height, levels=levels[1:-1:2], colors=[INK], linewidths=0.4, alpha=0.5
         )
         axes.clabel(contours, fmt=lambda v: tick(v, percent=shares), fontsize=7.0, colors=[INK])
     for draw_number, (x, y) in zip(plane.draws, plane.points, strict=True):
@@ -221,13 +224,13 @@ def plane_figure(plane: Plane, colour: str, words: FigureWords, *, shares: bool)
     axes.grid(visible=False)
     for which in "xy":
         scale(axes, which)
-    ends = (float(error.min()), float(error.max()))
+    ends = (float(height.min()), float(height.max()))
     lowest, highest = (percent(end) if shares else number(end) for end in ends)
     return finished(
         axes,
         words.name,
         words.title,
         words.caption,
-        f"Error from {lowest} to {highest}, through draws "
+        f"The {error} goes from {lowest} to {highest}, through draws "
         f"{listed([str(index) for index in plane.draws])}.",
     )

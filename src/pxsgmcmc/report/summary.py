@@ -15,6 +15,7 @@ from pxsgmcmc.report.formatting import (
     with_spread,
 )
 from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.results import Subject
 
 
 class Tile(NamedTuple):
@@ -38,15 +39,27 @@ _TILES = {
         "crps": "error of the whole predictive distribution, in the target's unit",
         "coverage90": "of observed values lie within the 90% intervals",
     },
+    "custom": {"nll": "mean negative log-probability of what was observed"},
 }
 
 
 def heading(methods: Sequence[Shown]) -> str:
     """The title of the page."""
-    data = plain(methods[0].runs[0].results.subject.data, 60)
+    on = _on_data(methods[0].runs[0].results.subject)
     if len(methods) <= 3:
-        return f"{listed([method.name for method in methods])} on {data}"
-    return f"{len(methods)} methods on {data}"
+        return f"{listed([method.name for method in methods])}{on}"
+    return f"{len(methods)} methods{on}"
+
+
+def _on_data(subject: Subject) -> str:
+    """On what, if it has a name: arrays handed over in Python have none."""
+    return "" if subject.data == "data" else f" on {plain(subject.data, 60)}"
+
+
+def _posterior(subject: Subject) -> str:
+    """Of which network on what, as far as they have names."""
+    name = "" if subject.model == "network" else f" ({plain(subject.model)})"
+    return f"the posterior of a network{name}{_on_data(subject)}"
 
 
 def sentences(methods: Sequence[Shown]) -> str:
@@ -57,9 +70,8 @@ def sentences(methods: Sequence[Shown]) -> str:
     subject, metrics = evaluation.subject, evaluation.test.metrics
     chains = f" by {count(subject.chains, 'chain')}" if subject.chains > 1 else ""
     parts = [
-        f"{count(subject.draws, 'draw')}{chains} from the posterior of a network "
-        f"({plain(subject.model)}) on {plain(subject.data, 60)}, {count(subject.steps, 'step')}"
-        f"{' a chain' if chains else ' in all'}."
+        f"{count(subject.draws, 'draw')}{chains} from {_posterior(subject)}, "
+        f"{count(subject.steps, 'step')}{' a chain' if chains else ' in all'}."
     ]
     alone = {name: fmean(values) for name, values in evaluation.test.by_draw.items() if values}
     if "err" in metrics:
@@ -84,10 +96,7 @@ def _of_many(methods: Sequence[Shown]) -> str:
     several = any(len(method.runs) > 1 for method in methods)
     seeds = "; thin lines are single seeds, bold lines their mean" if several else ""
     runs = [f"{method.name} ({count(len(method.runs), 'seed')})" for method in methods]
-    return (
-        f"Draws from the posterior of a network ({plain(subject.model)}) on "
-        f"{plain(subject.data, 60)} by {listed(runs)}. Each colour is a method{seeds}."
-    )
+    return f"Draws from {_posterior(subject)} by {listed(runs)}. Each colour is a method{seeds}."
 
 
 def tiles(run: Reported) -> list[Tile]:
@@ -100,7 +109,7 @@ def tiles(run: Reported) -> list[Tile]:
             about,
             _over_draws(name, evaluation.test.by_draw.get(name, [])),
         )
-        for name, about in _TILES.get(evaluation.task, _TILES["classification"]).items()
+        for name, about in _TILES.get(evaluation.task, {}).items()
         if name in evaluation.test.metrics
     ]
     areas = [
@@ -128,8 +137,8 @@ def facts(run: Reported) -> dict[str, str]:
         moved += f", sampled through {subject.sampled:,} coordinates"
     texts = {
         "Method": plain(subject.method),
-        "Data": plain(subject.data),
-        "Network": plain(subject.model),
+        "Data": plain(subject.data) if subject.data != "data" else "arrays",
+        "Network": plain(subject.model) if subject.model != "network" else "",
         "Parameters": moved,
         "Draws": f"{subject.draws:,} from {count(subject.chains, 'chain')}",
         "Steps": f"{subject.steps:,} a chain",

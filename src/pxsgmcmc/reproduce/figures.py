@@ -161,7 +161,7 @@ def _plane(spec: FigureSpec, series: Sequence[Series], name: str) -> Drawing | N
                     error=np.reshape(kept["error"], (len(kept["y"]), len(kept["x"]))).tolist(),
                 )
                 words = FigureWords(name, spec.title, spec.caption)
-                return plane_figure(plane, one.colour, words, shares=True)
+                return plane_figure(plane, one.colour, words, error="error")
     return None
 
 
