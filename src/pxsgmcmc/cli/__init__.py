@@ -151,7 +151,7 @@ def _overview() -> str:
             "Commands that compute start themselves again with large pages of memory on Linux,",
             "which makes steps faster; PXSGMCMC_LARGE_PAGES=0 keeps them from it.",
             "Exit codes: 0 done, 2 something in the input, 3 the chain diverged, 4 a damaged run,",
-            "            5 another process writes to the run,",
+            "            5 another process writes to the run, 6 one of several processes is gone,",
             "            128 + n stopped by signal n (what was sampled is kept; resume goes on).",
         ]
     )
