@@ -7,7 +7,7 @@ SRC = Path(__file__).parents[1] / "src" / "pxsgmcmc"
 
 # Each room and the rooms it may import (besides itself), as in the design.
 WORDS = {"types", "errors", "tree", "rng", "schedules", "notebook", "progress"}
-TARGET = WORDS | {"expansion", "likelihoods", "priors", "problem", "posterior"}
+TARGET = WORDS | {"expansion", "likelihoods", "network_checks", "priors", "problem", "posterior"}
 JUDGED = {"results", "health", "metrics", "diagnostics"}
 RUNS = TARGET | JUDGED | {"data", "store", "predict", "run"}
 CONFIG = RUNS | {"memory", "samplers", "chain", "report", "evaluate", "models"}
@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "rng": {"types", "errors"},
     "schedules": {"types", "errors", "tree"},
     "density": {"types", "errors", "tree"},
+    "network_checks": {"types", "errors", "tree"},
     "devices": {"types", "errors"},
     "expansion": WORDS,
     "metrics": {"types", "errors", "tree"},
@@ -31,7 +32,7 @@ MAY_IMPORT = {
     "models": {"types", "errors"},
     "likelihoods": WORDS | {"data", "metrics"},
     "priors": WORDS | {"expansion"},
-    "problem": WORDS | {"data", "likelihoods"},
+    "problem": WORDS | {"data", "likelihoods", "network_checks"},
     "posterior": WORDS | {"devices", "expansion", "likelihoods", "priors", "problem"},
     "samplers": {"types", "tree", "schedules", "errors"},
     "store": {"types", "errors", "tree"},

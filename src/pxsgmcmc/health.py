@@ -120,6 +120,19 @@ def _headline(word: str, evidence: Evidence) -> str:
     return f"{word}: {', '.join(parts)}" if parts else word
 
 
+def another(what: str) -> str:
+    """What is not as it was when a run began, in words.
+
+    Example:
+      >>> another("prior"), another("training data"), another("JAX's matmul precision")
+      ('another prior', 'other training data', 'another matmul precision of JAX')
+    """
+    name = what.removeprefix("JAX's ")
+    if name != what:
+        return f"another {name} of JAX"
+    return f"other {what}" if what.endswith("data") else f"another {what}"
+
+
 def _number(value: float) -> str:
     return "undefined" if math.isnan(value) else "infinite" if math.isinf(value) else f"{value:.3g}"
 

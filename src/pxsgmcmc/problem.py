@@ -14,11 +14,10 @@ from pxsgmcmc import notebook
 from pxsgmcmc.data.check import check_inputs, check_pair, scale_warnings
 from pxsgmcmc.errors import UserError, one_line
 from pxsgmcmc.likelihoods.likelihood import Likelihood
-from pxsgmcmc.tree import path_name
+from pxsgmcmc.network_checks import check_fixed, check_no_state
 from pxsgmcmc.types import Array, Batch, Key, Tree
 
 NETWORK, LIKELIHOOD = "network", "likelihood"  # parts of the parameters where both are sampled
-_MUTABLE = {"BatchStat", "RngState", "RngCount", "RngKey", "Cache"}  # kinds of Flax NNX variables
 
 
 class Rows(NamedTuple):
@@ -197,12 +196,7 @@ class Problem:
         """
         check_no_state(params)
         x = jnp.asarray(self.train.x[:8])
-        jaxpr = jax.make_jaxpr(self.distribution)(params, x)
-        if any("random" in name or "threefry" in name for name in primitives(jaxpr.jaxpr)):
-            raise UserError(
-                "`apply` must be a fixed function of params and inputs, but it draws random "
-                "numbers: switch dropout off (evaluation mode)."
-            )
+        check_fixed(self.distribution, params, x)
         warnings = [] if self.transform is not None else scale_warnings(self.train.x)
         rows = np.asarray(jax.jit(self.distribution)(params, x))
         if self.likelihood.task == "classification" and _are_probabilities(rows):
@@ -259,38 +253,6 @@ def _count_targets(likelihood: Likelihood, y: np.ndarray) -> int:
 def _inputs_alone(x: Any) -> Any:
     """Inputs of a set without targets; of a pair, the first."""
     return x[0] if isinstance(x, tuple) and len(x) == 2 else x
-
-
-def check_no_state(params: Tree) -> None:
-    """Refuse what a network would change while it runs."""
-
-    def is_variable(node: Any) -> bool:
-        return type(node).__name__ in _MUTABLE
-
-    flat, _ = jax.tree_util.tree_flatten_with_path(params, is_leaf=is_variable)
-    for path, leaf in flat:
-        name = path_name(path)
-        if is_variable(leaf) or "batch_stats" in name.split("/"):
-            raise UserError(
-                f"`params` must hold parameters alone, but {name!r} is state that the network "
-                "changes itself (batch statistics or dropout's random numbers): use a norm without "
-                "running averages (group, layer or filter response norm) and no dropout."
-            )
-
-
-def primitives(jaxpr: Any, platform: str | None = None) -> set[str]:
-    """Names of all operations, inner functions included; those of one platform's form if given."""
-    names = set()
-    for equation in jaxpr.eqns:
-        names.add(equation.primitive.name)
-        params = equation.params
-        if platform is not None and (forms := params.get("branches_platforms")):
-            chosen = next(i for i, those in enumerate(forms) if not those or platform in those)
-            params = {"branch": params["branches"][chosen]}
-        for inner in jax.tree.leaves(list(params.values()), is_leaf=lambda x: hasattr(x, "jaxpr")):
-            if hasattr(inner, "jaxpr") or hasattr(inner, "eqns"):
-                names |= primitives(getattr(inner, "jaxpr", inner), platform)
-    return names
 
 
 def _are_probabilities(rows: np.ndarray) -> bool:

@@ -141,7 +141,7 @@ SETTINGS_OF_JAX = [
 
 @pytest.mark.parametrize("name, value", SETTINGS_OF_JAX)
 def test_settings_of_jax_that_decide_the_draws_are_refused(name, value, begun):
-    with jax_setting(name, value), pytest.raises(UserError, match=r"began with another JAX's"):
+    with jax_setting(name, value), pytest.raises(UserError, match=r"began with another .* of JAX"):
         go(begun)
 
 
@@ -203,5 +203,5 @@ def test_accepting_changes_without_a_run_to_go_on_with_is_refused(tmp_path):
 
 def test_another_version_hides_no_other_setting(begun, monkeypatch):
     monkeypatch.setattr(provenance, "versions", lambda: {"jaxlib": "9.9.9"})
-    with pytest.raises(UserError, match="another sampler settings"):
+    with pytest.raises(UserError, match=r"another friction of base .* now 11"):
         go(begun, friction=(11.0, 1.0))

@@ -61,7 +61,7 @@ def test_a_used_directory_is_refused_unless_resumed_with_the_same_settings(tmp_p
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"data": (problems.INPUTS + 1, problems.TARGETS)}, "another training data"),
+        ({"data": (problems.INPUTS + 1, problems.TARGETS)}, "other training data"),
         ({"seed": 6}, "another seed"),
         ({"batch_size": 8}, "another batch size"),
         ({"name": "sghmc"}, "another sampler or expansion"),
@@ -89,8 +89,8 @@ def test_going_on_with_another_step_is_refused_whatever_it_is_that_differs(tmp_p
     moved = jax.tree.map(lambda x: x + 1.0, problems.PARAMS)
     for says, change in {
         "another prior": {"potential": px.potential(problems.PROBLEM)},
-        "another step": {"potential": energy, "peak": 2e-2},
-        "another sampler settings": {"potential": energy, "friction": 5.0},
+        "another step size .0.01 at step 0; now 0.02": {"potential": energy, "peak": 2e-2},
+        "another friction of base": {"potential": energy, "friction": 5.0},
         "another starting position": {"potential": energy, "position": moved},
     }.items():
         with pytest.raises(UserError, match=says):

@@ -48,9 +48,25 @@ def copied(finished, tmp_path):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_each_command_teaches_by_example(name):
     said = call(*name.split(), "--help")
+    assert "None" not in said.out, "what is not given has no default to be shown"
     assert said.code == 0 and f"pxsgmcmc {name}" in said.out
     examples = [line for line in said.out.splitlines() if f"  pxsgmcmc {name}" in line]
     assert examples
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("predict", "d", "f", "--skip", "abc"), "`--skip` must be a whole number, got 'abc'."),
+        (("tune", "c", "--trials", "1.5"), "`--trials` must be a whole number, got '1.5'."),
+        (("meta-train", "--sigma", "high"), "`--sigma` must be a number, got 'high'."),
+        (("compare", "a", "b", "--paired", "x"), "for argument '--paired'"),
+    ],
+)
+def test_a_flag_that_cannot_be_read_is_named_without_types_of_python(arguments, words):
+    said = call(*arguments)
+    assert_one_line(said, 2, words)
+    assert "None" not in said.err and "---" not in said.err
 
 
 def test_the_overview_names_every_command_and_exit_code():

@@ -167,4 +167,4 @@ def test_a_changed_problem_is_refused(folder, tmp_path):
     said = call("evaluate", str(tmp_path / "run"))
     assert_one_line(said, 2, "was made from other training data")
     said = call("resume", str(tmp_path / "run"), "--draws", "2")
-    assert_one_line(said, 2, "began with another training data")
+    assert_one_line(said, 2, "began with other training data")

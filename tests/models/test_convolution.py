@@ -11,7 +11,7 @@ from pxsgmcmc.models import _convolution as convolution
 from pxsgmcmc.models import build
 from pxsgmcmc.models._convolution import by_xla, convolve
 from pxsgmcmc.models._layers import filter_response_norm, swish
-from pxsgmcmc.problem import primitives
+from pxsgmcmc.network_checks import primitives
 from tests.helpers.quick_jit import quick_jit
 
 # batch, height, width, in, out, window, stride

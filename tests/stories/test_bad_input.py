@@ -44,6 +44,11 @@ def with_network(network):
     return sample(problem(network=lambda p, x: nnx.merge(graph, p)(x)), params)
 
 
+def with_state_aside(network):
+    graph, params, rest = nnx.split(network, nnx.Param, ...)
+    return sample(problem(network=lambda p, x: nnx.merge(graph, p, rest)(x)), params)
+
+
 class Normed(nnx.Module):
     def __init__(self):
         self.layer = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
@@ -67,7 +72,7 @@ CASES = {
     "labels from 1": (lambda: problem(y=Y + 1), "train[1]", "from 1 to 3", "subtract 1"),
     "labels -1 and 1": (lambda: problem(y=2 * (Y % 2) - 1), "train[1]", "-1 and 1", "map them"),
     "a label -1": (lambda: problem(y=Y - 1), "train[1]", "-1 in rows 0, 3", "correct them"),
-    "text labels": (lambda: problem(y=np.array(list("abc"))[Y]), "train[1]", "encode_labels"),
+    "text labels": (lambda: problem(y=np.array(list("abc"))[Y]), "train[1]", "such as 'a'"),
     "float labels": (lambda: problem(y=Y.astype(float)), "train[1]", "astype('int32')"),
     "fractions as labels": (lambda: problem(y=Y + 0.5), "train[1]", "choose a regression"),
     "NaN in x": (lambda: problem(spoiled(X, 7, np.nan)), "train[0]", "row 7", "drop these rows"),
@@ -109,6 +114,10 @@ CASES = {
     ),
     "batch norm": (lambda: with_network(Normed()), "params", "norm/mean", "running averages"),
     "dropout": (lambda: with_network(Dropping()), "params", "dropout", "no dropout"),
+    "batch norm, state aside": (lambda: with_state_aside(Normed()), "apply", "batch statistics"),
+    "dropout, state aside": (lambda: with_state_aside(Dropping()), "apply", ".eval()"),
+    "more logits than labels": (lambda: sample(problem(y=Y % 2)), "apply", "(batch, 2)", "`names`"),
+    "a draw by name": (lambda: sample()["first"], "run[...]", "whole number", "'first'"),
     "a cycle that does not match": (
         lambda: sample(step_size=px.cyclical(1e-3, 10), cycle_length=15),
         *("cycle_length", "10", "15"),
@@ -167,7 +176,7 @@ def test_a_column_of_targets_is_as_good_as_a_row_in_a_regression():
 
 
 CHANGES = {
-    "data": (lambda out: sample(problem(X + 1), out=out, resume=True), "another training data"),
+    "data": (lambda out: sample(problem(X + 1), out=out, resume=True), "other training data"),
     "likelihood": (
         lambda out: sample(
             problem(y=Y.astype(float), network=lambda p, x: apply(p, x)[:, 0], likelihood=GAUSSIAN),
@@ -175,8 +184,8 @@ CHANGES = {
         ),
         "another",
     ),
-    "step size": (lambda out: sample(step_size=2e-3, out=out, resume=True), "another step"),
-    "friction": (lambda out: sample(friction=11.0, out=out, resume=True), "another sampler"),
+    "step size": (lambda out: sample(step_size=2e-3, out=out, resume=True), "step size (0.001 at"),
+    "friction": (lambda out: sample(friction=11.0, out=out, resume=True), "base (10.0; now 11.0)"),
     "seed": (lambda out: sample(seed=1, out=out, resume=True), "another seed"),
     "start": (
         lambda out: sample(params=jax.tree.map(lambda x: x + 1, PARAMS), out=out, resume=True),

@@ -20,7 +20,7 @@ import numpy as np
 from pxsgmcmc.chain.groups import kinetic_temperature
 from pxsgmcmc.chain.layout import Layout
 from pxsgmcmc.chain.row_table import RowTable
-from pxsgmcmc.problem import primitives
+from pxsgmcmc.network_checks import primitives
 from pxsgmcmc.rng import Streams
 from pxsgmcmc.types import Array, Batch, Key, Sampler
 

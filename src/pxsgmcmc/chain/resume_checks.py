@@ -1,5 +1,6 @@
 """Whether a run may go on with what it is given now: the same draws, or what differs."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -8,17 +9,17 @@ import numpy as np
 
 from pxsgmcmc.chain.process_group import Together, Wishes, share
 from pxsgmcmc.errors import CorruptRun, UserError
+from pxsgmcmc.health import another
 from pxsgmcmc.store import Run as StoredRun
 
 # What must not change, and what a person calls it.
 _DECIDES = {
-    "data_sha256": "training data",
     "likelihood": "likelihood",
+    "data_sha256": "training data",
     "prior": "prior",
     "seed": "seed",
     "batch_size": "batch size",
     "method": "sampler or expansion",
-    "sampler": "sampler settings",
     "start_sha256": "starting position",
     "executor": "executor",
     "side_by_side": "number of chains side by side",
@@ -35,8 +36,9 @@ class Change(NamedTuple):
     now: str
 
     def __str__(self) -> str:
-        """Such as "another seed (1; now 2)"."""
-        return f"another {self.what} ({_short(self.began)}; now {_short(self.now)})"
+        """Such as "another seed (1; now 2)"; of what is known by its hash no values."""
+        values = f" ({_short(self.began)}; now {_short(self.now)})"
+        return another(self.what) + ("" if re.fullmatch("[0-9a-f]{64}", self.began) else values)
 
 
 def check_same(record: StoredRun, now: dict[str, Any], *, accept: bool = False) -> list[str]:
@@ -124,17 +126,42 @@ def _deciding_changes(
     for key, what in _DECIDES.items():
         if key in then and now.get(key) is not None and then[key] != now[key]:
             yield Change(what, str(then[key]), str(now[key]))
+    yield from _setting_changes(then.get("sampler", {}), now.get("sampler", {}))
     for what, value in now.get("settings_of_jax", {}).items():
         began = then.get("settings_of_jax", {}).get(what, value)
         if began != value:
             yield Change(what, began, value)
     # Another version of JAX writes down the same step in other words.
     if not other_versions and then.get("step_sha256") not in (None, now.get("step_sha256")):
-        yield Change(
-            "step: its network, prior, augmentation, step size or schedule is not the same",
-            str(then["step_sha256"]),
-            str(now.get("step_sha256")),
+        before, after = _step_sizes(then), _step_sizes(now)
+        changed = min(
+            (s for s in before.keys() & after.keys() if before[s] != after[s]), default=-1
         )
+        if changed >= 0:
+            began, today = (f"{side[changed]:g} at step {changed}" for side in (before, after))
+            yield Change("step size", began, today)
+        else:
+            what = "step: its network, prior, augmentation or schedule is not the same"
+            yield Change(what, str(then["step_sha256"]), str(now.get("step_sha256")))
+
+
+def _setting_changes(
+    then: dict[str, Any], now: dict[str, Any], of: str = "sampler"
+) -> Iterator[Change]:
+    """Of the sampler, by name and group: "friction of base"."""
+    for key in {**then, **now} if then and now else ():
+        before, after = then.get(key), now.get(key)
+        if isinstance(before, dict) and isinstance(after, dict):
+            yield from _setting_changes(before, after, key)
+        elif before != after:
+            what = f"{key} of the sampler" if of == "sampler" else f"{of} of {key}"
+            yield Change(what, str(before), str(after))
+
+
+def _step_sizes(origin: dict[str, Any]) -> dict[int, float]:
+    """By step, where the origin tells them."""
+    schedule = origin.get("schedule", {})
+    return dict(zip(schedule.get("at", ()), schedule.get("values", ()), strict=False))
 
 
 def _rounding_changes(then: dict[str, Any], now: dict[str, Any]) -> Iterator[Change]:

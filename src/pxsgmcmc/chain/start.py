@@ -17,8 +17,8 @@ from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.chain.under_way import Record
 from pxsgmcmc.errors import ChainWarning
 from pxsgmcmc.expansion.position import collapse
+from pxsgmcmc.network_checks import check_no_state
 from pxsgmcmc.posterior import factor_warnings
-from pxsgmcmc.problem import check_no_state
 from pxsgmcmc.progress import Progress
 from pxsgmcmc.run import Run
 from pxsgmcmc.store import create_chains

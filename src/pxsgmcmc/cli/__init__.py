@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from pxsgmcmc.cli.saying import say
 from pxsgmcmc.cli.startup_checks import check_address_space, open_closed_descriptors
@@ -169,10 +169,11 @@ def _call(name: str, arguments: list[str]) -> int:
 
     # tyro reads the flags and calls this stand-in, so that errors of the command itself are not
     # taken for errors of its flags.
-    @functools.wraps(call)
     def note(*args: Any, **settings: Any) -> None:
         parsed.append((args, settings))
 
+    note.__doc__, note.__annotations__ = call.__doc__, _annotations(call)
+    note.__signature__ = inspect.signature(call)  # pyright: ignore[reportFunctionMemberAccess]
     rest, problem = list[str](), ""
     parse = functools.partial(
         tyro.cli,
@@ -208,6 +209,18 @@ def _call(name: str, arguments: list[str]) -> int:
     return call(*args, **settings) or 0
 
 
+def _annotations(call: Callable[..., Any]) -> dict[str, Any]:
+    """Types of its arguments, with a word to tyro: None and False are no defaults to be shown."""
+    import tyro
+
+    def hint(default: str) -> str:
+        return "" if default in ("None", "False", "") else f"(default: {default})"
+
+    quiet = tyro.conf.arg(help_behavior_hint=hint)
+    hints = get_type_hints(call, include_extras=True)
+    return {name: Annotated[kind, quiet] for name, kind in hints.items()}
+
+
 def _description(call: Callable[..., Any]) -> str:
     """A command's docstring up to its arguments, with its example lines set off."""
     text = (inspect.getdoc(call) or "").partition("\nArgs:")[0].strip()
@@ -215,11 +228,18 @@ def _description(call: Callable[..., Any]) -> str:
 
 
 def _one_line(box: str) -> str:
-    """What stands in tyro's box, up to its first rule."""
-    lines = [re.sub(r"[│╭╮╰╯]", "", line).strip() for line in box.splitlines()[1:]]
+    """What stands in tyro's box, up to its first rule, in words that people use."""
     kept: list[str] = []
-    for line in lines:
-        if line.startswith("──"):
+    for line in box.splitlines()[1:]:  # drawn in ASCII where the terminal has no other characters
+        words = re.sub(r"^[│|]|[│|]$", "", line).strip()
+        if re.fullmatch(r"[─+╰╯-]{2,}", words) and kept:
             break
-        kept.append(line)
-    return " ".join(" ".join(kept).split()).rstrip(".") + "."
+        if not re.fullmatch(r"[─+╰╯-]*", words):
+            kept.append(words)
+    text = " ".join(" ".join(kept).split()).removesuffix(" (required)").rstrip(".") + "."
+    if number := re.match(
+        r"Error parsing (\S+): .*(invalid literal for int|to float).*: ('.*')", text
+    ):
+        kind = "number" if number[2] == "to float" else "whole number"
+        return f"`{number[1]}` must be a {kind}, got {number[3]}."
+    return re.sub("'None', |, 'None'", "", text)

@@ -26,7 +26,7 @@ from pxsgmcmc.store.layout import chain_folders
 def compare_runs(
     directories: Annotated[list[str], tyro.conf.arg(metavar="DIR")],
     metrics: Annotated[list[str] | None, tyro.conf.arg(metavar="METRIC")] = None,
-    paired: bool | None = None,
+    paired: Annotated[bool | None, tyro.conf.arg(metavar="True|False")] = None,
     markdown: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     out: Annotated[str | None, tyro.conf.arg(metavar="FILE.json", aliases=["-o"])] = None,
     force: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pxsgmcmc.cli.opening import WholeNumber
+from pxsgmcmc.cli.opening import Folder, WholeNumber
 from pxsgmcmc.cli.outputs import check_folder_target, saying_what_failed
 from pxsgmcmc.cli.saying import say
 from pxsgmcmc.data import Split, load
@@ -30,7 +30,7 @@ def corrupt_set(
     seed: int = 0,
     processes: int = 2,
     limit: WholeNumber = None,
-    root: str | None = None,
+    root: Folder = None,
 ) -> None:
     """Write all 19 corruptions of an image set at 5 severities, as in CIFAR-10-C.
 

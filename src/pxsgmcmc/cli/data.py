@@ -3,6 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
+from pxsgmcmc.cli.opening import Folder
 from pxsgmcmc.cli.saying import say
 from pxsgmcmc.data import cache_folder
 from pxsgmcmc.data._embedded import ABOUT
@@ -10,12 +11,15 @@ from pxsgmcmc.data._locate import check_official, fetch_official
 from pxsgmcmc.data._official import OFFICIAL
 
 
-def list_sets(root: str | None = None) -> None:
+def list_sets(root: Folder = None) -> None:
     """List the data sets: those inside the package first, then those to download.
 
     pxsgmcmc data list
 
     Official sets go to the folder named last; the variable PXSGMCMC_DATA or --root changes it.
+
+    Args:
+      root: the folder they are looked for in.
     """
     table = Table("name", "what", "licence", "download", box=None)
     for name, about in ABOUT.items():
@@ -29,7 +33,7 @@ def list_sets(root: str | None = None) -> None:
     say(f"Official sets are kept in {cache_folder(root)}")
 
 
-def get(name: str, root: str | None = None) -> None:
+def get(name: str, root: Folder = None) -> None:
     """Download an official data set, checking size and hash before use.
 
     pxsgmcmc data get cifar10
@@ -46,7 +50,7 @@ def get(name: str, root: str | None = None) -> None:
         say(line)
 
 
-def check(name: str, root: str | None = None) -> None:
+def check(name: str, root: Folder = None) -> None:
     """Compare an official data set on disk with what was published, and read all of it.
 
     pxsgmcmc data check cifar10

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pxsgmcmc.run import Run
 
 Directory = Annotated[str, tyro.conf.arg(metavar="DIR")]
+Folder = Annotated[str | None, tyro.conf.arg(metavar="DIR")]
 WholeNumber = Annotated[int | None, tyro.conf.arg(metavar="N")]
 ProblemName = Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")]
 

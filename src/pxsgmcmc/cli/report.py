@@ -17,7 +17,7 @@ def report(
     directories: Annotated[list[str], tyro.conf.arg(metavar="DIR")],
     out: Annotated[str | None, tyro.conf.arg(metavar="FILE", aliases=["-o"])] = None,
     force: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-    title: str | None = None,
+    title: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None,
     skip: int = 0,
     problem: ProblemName = None,
 ) -> None:

@@ -31,7 +31,7 @@ def run(
     resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     accept_changes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     coordinator: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None,
-    process_id: int | None = None,
+    process_id: WholeNumber = None,
     engine: str = "local",
     settings: Annotated[list[str], tyro.conf.Suppress] = [],  # noqa: B006 - never changed
 ) -> int:
@@ -90,7 +90,7 @@ def resume(
     draws: WholeNumber = None,
     accept_changes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     coordinator: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None,
-    process_id: int | None = None,
+    process_id: WholeNumber = None,
     engine: str = "local",
 ) -> int:
     """Go on with a run that was stopped, killed or lost its machine; or make it longer.

@@ -138,7 +138,7 @@ def _not_numbers(array: np.ndarray, name: str) -> str:
     entry = array.reshape(-1)[0]
     if all(isinstance(item, str | bytes) for item in array.reshape(-1)[:100]):
         return (
-            f"`{name}` must hold numbers, got text such as {one_line(entry)}; for labels use "
+            f"`{name}` must hold numbers, got text such as {one_line(str(entry))}; for labels use "
             f"`codes, names = px.data.encode_labels({name.split()[-1]})`."
         )
     return (

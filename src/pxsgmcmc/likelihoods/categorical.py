@@ -111,11 +111,11 @@ class Categorical:
         if self.one_logit:
             return _two_logits(outputs)
         if outputs.ndim != 2 or outputs.shape[1] != targets:
-            remedy = (
-                "one logit is for `px.likelihoods.bernoulli()`"
-                if outputs.ndim < 2 or outputs.shape[1] == 1
-                else "give one logit for each class"
-            )
+            remedy = "give one logit for each class"
+            if outputs.ndim < 2 or outputs.shape[1] == 1:
+                remedy = "one logit is for `px.likelihoods.bernoulli()`"
+            elif outputs.shape[1] > targets:
+                remedy += ", or, if no label is of the last ones, all classes by `names`"
             raise UserError(
                 f"`apply` must give logits of shape (batch, {targets}), got {outputs.shape}; "
                 f"{remedy}."

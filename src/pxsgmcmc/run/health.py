@@ -7,7 +7,7 @@ import numpy as np
 
 from pxsgmcmc.diagnostics._r_hat import r_hat
 from pxsgmcmc.diagnostics.temperature import sghmc_factors
-from pxsgmcmc.health import Evidence, Heat, fewest_draws, judge
+from pxsgmcmc.health import Evidence, Heat, another, fewest_draws, judge
 from pxsgmcmc.results import Diagnostics, Verdict
 from pxsgmcmc.run.artifacts import DIAGNOSTICS
 from pxsgmcmc.run.findings import with_findings
@@ -52,7 +52,7 @@ def _accepted(progress: dict[str, Any]) -> Iterator[str]:
     """What was changed while the run went on, and accepted."""
     for entry in progress.get("changes", []):
         for change in entry["changes"]:
-            yield f"another {change['what']} after {entry['after_draws']} draws"
+            yield f"{another(change['what'])} after {entry['after_draws']} draws"
 
 
 def last_cycle_temperatures(run: Any) -> dict[str, Heat]:

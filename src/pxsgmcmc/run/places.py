@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from pxsgmcmc.errors import UserError, check_count
+from pxsgmcmc.errors import UserError, check_count, one_line
 
 
 class NoSuchDraw(UserError, IndexError):
@@ -34,6 +34,8 @@ def one_of(places: Sequence[DrawPlace], index: int) -> DrawPlace:
       >>> one_of([DrawPlace(0, 1), DrawPlace(0, 2)], -1)
       DrawPlace(chain=0, number=2)
     """
+    if not hasattr(index, "__index__"):
+        raise UserError(f"`run[...]` takes a whole number or a slice, got {one_line(index)}.")
     if not -len(places) <= index < len(places):
         raise NoSuchDraw(f"`run[{index}]` is not there: {_there_are(places)}.")
     return places[index]
