@@ -45,9 +45,13 @@ def cycle(config: str, folder: str) -> dict[str, Any]:
     from pxsgmcmc.chain.batches import Batches
     from pxsgmcmc.chain.executors import Advance
     from pxsgmcmc.cli import main
-    from pxsgmcmc.store import Run
+    from pxsgmcmc.store import StoredRun
 
-    advance, shuffle_ahead, commit_draw = Advance.__call__, Batches.shuffle_ahead, Run.commit_draw
+    advance, shuffle_ahead, commit_draw = (
+        Advance.__call__,
+        Batches.shuffle_ahead,
+        StoredRun.commit_draw,
+    )
     stepping, marks, commits = 0.0, [], []
     began, under_way = 0.0, None
 
@@ -63,7 +67,7 @@ def cycle(config: str, folder: str) -> dict[str, Any]:
         jax.block_until_ready(under_way)
         stepping += time.perf_counter() - began
 
-    def timed_commit(self: Run, *given: Any, **named: Any) -> Any:
+    def timed_commit(self: StoredRun, *given: Any, **named: Any) -> Any:
         began = time.perf_counter()
         found = commit_draw(self, *given, **named)
         commits.append(time.perf_counter() - began)
@@ -71,7 +75,7 @@ def cycle(config: str, folder: str) -> dict[str, Any]:
         return found
 
     Advance.__call__, Batches.shuffle_ahead = watched_advance, watched_shuffle
-    Run.commit_draw = timed_commit
+    StoredRun.commit_draw = timed_commit
     code = main(["run", config, "--out", folder])
     assert code == 0, code
     lost = [

@@ -101,14 +101,14 @@ def by_path(priors: Mapping[str, Prior]) -> "ByPath":
     return ByPath({pattern: as_prior(prior, "priors") for pattern, prior in priors.items()})
 
 
-def custom(energy: Callable[[Tree], Array], *, name: str = "custom") -> "Custom":
+def custom(energy: Callable[[Tree], Array], *, name: str = "custom") -> "CustomPrior":
     """A prior from a function: minus the log density of a tree, in JAX, differentiable.
 
     Example:
       >>> float(custom(lambda params: jnp.sum(params["w"] ** 4)).energy({"w": jnp.ones(3)}))
       3.0
     """
-    return Custom(energy, name)
+    return CustomPrior(energy, name)
 
 
 def on_weights(prior: Any, *, temperature: float = 1.0) -> "OnWeights":
@@ -222,7 +222,7 @@ class ByPath:
 
 
 @dataclass(frozen=True)
-class Custom:
+class CustomPrior:
     """Made by `custom`."""
 
     function: Callable[[Tree], Array]

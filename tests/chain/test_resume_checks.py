@@ -10,7 +10,7 @@ import pytest
 import pxsgmcmc as px
 from pxsgmcmc.chain import provenance, runner, sample
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.store import Run, open_run, verify
+from pxsgmcmc.store import StoredRun, open_run, verify
 from tests.helpers import chain_problems as problems
 from tests.helpers.chain_problems import run, same, settings
 
@@ -145,8 +145,8 @@ def test_a_chain_killed_before_it_could_say_that_it_is_done_says_so_when_it_goes
             raise Killed
         update(self, status, **progress)
 
-    update = Run.update
-    monkeypatch.setattr(Run, "update", kill_at_the_end)
+    update = StoredRun.update
+    monkeypatch.setattr(StoredRun, "update", kill_at_the_end)
     with pytest.raises(Killed):
         run("sghmc", out=tmp_path / "run")
     assert open_run(tmp_path / "run").status == "running"

@@ -11,7 +11,7 @@ from pxsgmcmc.chain.executors import StepSums
 from pxsgmcmc.chain.record import MemoryRecord
 from pxsgmcmc.chain.row_table import RowTable
 from pxsgmcmc.chain.runner import Runner
-from pxsgmcmc.chain.under_way import Chain, Pace
+from pxsgmcmc.chain.under_way import ChainUnderWay, Pace
 from pxsgmcmc.progress import Silent
 
 
@@ -71,7 +71,7 @@ class Rows:
 
 def test_the_device_has_its_next_chunk_before_the_last_is_looked_at_kept_or_saved():
     events = []
-    chain = Chain(Record(events), Rows(), DivergenceWatch(1))
+    chain = ChainUnderWay(Record(events), Rows(), DivergenceWatch(1))
     start = State(np.int32(0), {"w": np.zeros(1, np.float32)})
     pace = Pace(1e-9, 0.0, 0)  # a step a chunk, each saved
     runner = Runner(lambda _: Device(events), start, [chain], Collection(2, 2), pace, Silent())

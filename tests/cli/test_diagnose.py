@@ -52,8 +52,8 @@ def test_the_summary_names_extremes_and_ends_with_the_verdict():
     mixing = {"r_hat": 1.5, "ess_bulk": 3.0, "ess_tail": None}
     found = Diagnostics(
         subject=result("SGHMC", 0, {}).subject,
-        distances=results.Distances(d=[[1.0, 3.0]], d_bar=[[0.5, 1.5]]),
-        spectra=results.Spectra(
+        distances=results.DistancesResult(d=[[1.0, 3.0]], d_bar=[[0.5, 1.5]]),
+        spectra=results.SpectraResult(
             layers={
                 "stem": results.Extremes(largest=[2.0], smallest=[0.5], condition=[4.0]),
                 "head": results.Extremes(largest=[9.0], smallest=[0.75], condition=[12.0]),
@@ -68,7 +68,7 @@ def test_the_summary_names_extremes_and_ends_with_the_verdict():
             ],
         ),
         plane=skipped,
-        convergence=results.Convergence(
+        convergence=results.ConvergenceResult(
             chains=1, draws=9, energy=mixing, worst=mixing, median=mixing, quantities=30
         ),
         temperatures=skipped,
@@ -95,7 +95,7 @@ def test_the_summary_tells_an_infinite_number_from_one_that_is_not_defined():
     parts = ("distances", "spectra", "factors", "connectivity", "plane", "temperatures")
     found = Diagnostics(
         subject=result("SGHMC", 0, {}).subject,
-        convergence=results.Convergence(
+        convergence=results.ConvergenceResult(
             chains=2, draws=9, energy=mixing, worst=mixing, median=mixing, quantities=30
         ),
         verdict=Verdict(healthy=False, headline="not healthy"),
@@ -109,7 +109,7 @@ def test_what_was_diagnosed_is_part_of_every_later_verdict_on_the_same_draws(fol
     assert call("diagnose", str(folder), "--rows", "20", "--lines", "1").code == 0
     run = px.open(folder)
     diagnosed = msgspec.json.decode(run.read_artifact(DIAGNOSTICS), type=Diagnostics)
-    still = results.Distances(d=[[0.0]], d_bar=[[0.0]])
+    still = results.DistancesResult(d=[[0.0]], d_bar=[[0.0]])
     stands = "The chain does not move: consecutive draws are the same."
     assert stands not in run.verdict.warnings
     run.write_artifact(DIAGNOSTICS, results.write(replace(diagnosed, distances=still)))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pxsgmcmc.cli.configs import bundled
 from pxsgmcmc.config import parse_config, read_config, write_config
 from pxsgmcmc.config.build import build
-from pxsgmcmc.config.sampler_sections import Cyclical, Groups
+from pxsgmcmc.config.sampler_sections import CyclicalSettings, Groups
 from pxsgmcmc.errors import UserError
 from tests.config.bad_settings import GOOD, document
 from tests.helpers.small_settings import SMALL
@@ -30,7 +30,7 @@ def test_a_bundled_configuration_opens_with_command_cost_and_numbers_and_can_be_
 
 def test_a_configuration_is_read_into_structs():
     config = parse_config(document(GOOD))
-    assert config.sampler.step_size == Cyclical(peak=1e-3, period=10)
+    assert config.sampler.step_size == CyclicalSettings(peak=1e-3, period=10)
     assert config.sampler.friction == Groups(base=100.0, factors=1.0)
     assert config.model.widths == (8,) and config.chain.thinning == 3 and config.threads == 2
 

@@ -14,7 +14,7 @@ from pxsgmcmc.data.corruptions import CORRUPTIONS, corrupt
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.metrics import METRICS, detection, measure, uncertainty
 from pxsgmcmc.results import Results
-from pxsgmcmc.store import Run, open_run
+from pxsgmcmc.store import StoredRun, open_run
 from tests.helpers.small_runs import shaken, three_draws, two_chains, written
 
 ROWS = 6  # of each corruption
@@ -170,7 +170,7 @@ def test_the_gallery_shows_the_most_and_least_certain_images(results, logits):
 
 
 def test_one_program_is_compiled_and_kept_outputs_need_no_draw(run, results, tmp_path, monkeypatch):
-    traced, read, load_draw = [], [], Run.load_draw
+    traced, read, load_draw = [], [], StoredRun.load_draw
     plain = px.open(run).problem.apply
 
     def apply(params, x):
@@ -178,7 +178,9 @@ def test_one_program_is_compiled_and_kept_outputs_need_no_draw(run, results, tmp
         return plain(params, x)
 
     asked = CORRUPTED + OUTSIDE
-    monkeypatch.setattr(Run, "load_draw", lambda self, n: read.append(n) or load_draw(self, n))
+    monkeypatch.setattr(
+        StoredRun, "load_draw", lambda self, n: read.append(n) or load_draw(self, n)
+    )
     first = evaluate(run, asked, tmp_path / "kept", apply=apply)
     assert set(traced) - {(1, 8, 8, 1)} == {
         (100, 8, 8, 1)
@@ -201,12 +203,14 @@ def test_chains_are_pooled_and_a_run_that_grew_evaluates_what_is_new(tmp_path, m
     assert found.subject.draws == 4 and len(found.test.by_draw["err"]) == 4
     kept = px.open(chains).read_artifact("results.json")
     assert kept == (chains / "results.json").read_bytes()
-    read, load_draw, draws = [], Run.load_draw, Run.draws
-    monkeypatch.setattr(Run, "load_draw", lambda self, n: read.append(n) or load_draw(self, n))
-    monkeypatch.setattr(Run, "draws", property(lambda self: draws.fget(self)[:1]))
+    read, load_draw, draws = [], StoredRun.load_draw, StoredRun.draws
+    monkeypatch.setattr(
+        StoredRun, "load_draw", lambda self, n: read.append(n) or load_draw(self, n)
+    )
+    monkeypatch.setattr(StoredRun, "draws", property(lambda self: draws.fget(self)[:1]))
     fewer = evaluate(chains, outputs=tmp_path / "fresh")
     assert fewer.subject.draws == 2 and set(read) == {1}
-    monkeypatch.setattr(Run, "draws", draws)
+    monkeypatch.setattr(StoredRun, "draws", draws)
     del read[:]
     assert evaluate(chains, outputs=tmp_path / "fresh") == found
     assert read == [2, 2] * 3  # the second draw of each chain, on three sets

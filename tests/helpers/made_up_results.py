@@ -1,6 +1,6 @@
 """Results of runs that never were."""
 
-from pxsgmcmc.results import Corruptions, Detection, Results, Split, Subject
+from pxsgmcmc.results import Corruptions, Detection, Results, SplitResult, Subject
 
 
 def result(
@@ -39,9 +39,9 @@ def result(
     )
     return Results(
         subject=subject,
-        train=Split(rows=1000, metrics=metrics),
-        test=Split(rows=rows, metrics=metrics),
-        shifts={name: Split(rows=50, metrics=m) for name, m in (shifts or {}).items()},
+        train=SplitResult(rows=1000, metrics=metrics),
+        test=SplitResult(rows=rows, metrics=metrics),
+        shifts={name: SplitResult(rows=50, metrics=m) for name, m in (shifts or {}).items()},
         corruptions=corruptions,
         out_of_distribution=ood or {},
     )
@@ -69,5 +69,5 @@ def corrupted(metrics):
         names=["fog"],
         severities=[1],
         values={name: [[value]] for name, value in metrics.items()},
-        pooled={"all": Split(rows=100, metrics=metrics)},
+        pooled={"all": SplitResult(rows=100, metrics=metrics)},
     )

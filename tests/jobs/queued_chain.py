@@ -20,7 +20,7 @@ import numpy as np
 from pxsgmcmc import cli
 from pxsgmcmc.cli import job as job_process
 from pxsgmcmc.jobs.job import Job
-from pxsgmcmc.store import Run, create_run, files, open_run
+from pxsgmcmc.store import StoredRun, create_run, files, open_run
 
 ALLOWED = "allowed"
 
@@ -30,7 +30,7 @@ def note_and_hold() -> None:
 
     It waits before a commit, not in it: stopped there, a writer loses its place.
     """
-    append, commit_draw = files.append, Run.commit_draw
+    append, commit_draw = files.append, StoredRun.commit_draw
 
     def noting(path: Path, data: bytes, end: int) -> None:
         append(path, data, end)
@@ -43,7 +43,7 @@ def note_and_hold() -> None:
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer)
 
-    def waiting(self: Run, *arguments: Any, **facts: Any) -> Any:
+    def waiting(self: StoredRun, *arguments: Any, **facts: Any) -> Any:
         index = self.path / "index.jsonl"
         while index.read_bytes().count(b"\n") >= int((self.path.parent / ALLOWED).read_text()):
             with suppress(BlockingIOError):
@@ -52,7 +52,7 @@ def note_and_hold() -> None:
             time.sleep(0.01)
         return commit_draw(self, *arguments, **facts)
 
-    files.append, Run.commit_draw = noting, waiting
+    files.append, StoredRun.commit_draw = noting, waiting
 
 
 def small_chain(job: Job, progress_of: object = None) -> int:

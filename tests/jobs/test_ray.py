@@ -121,7 +121,7 @@ def test_a_task_on_a_node_that_ray_has_given_up_is_taken_for_gone(tmp_path, monk
     waiting = SimpleNamespace(wait=lambda refs, **_: ([], refs), nodes=lambda: nodes)
     monkeypatch.setattr(ray_tasks, "import_ray", lambda: waiting)
     jobs = chains(tmp_path / "runs", 4)
-    sheet, queue = new_sheet("ray", jobs, "python"), ray_tasks._Queue((), {})
+    sheet, queue = new_sheet("ray", jobs, "python"), ray_tasks._RayQueue((), {})
     for number in range(4):
         task = ray_tasks._Task(f"new-{number}", object(), sheet, number)
         queue._tasks[task.name] = task

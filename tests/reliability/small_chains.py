@@ -19,7 +19,7 @@ import numpy as np
 
 import pxsgmcmc as px
 from pxsgmcmc.chain import runner, sample
-from pxsgmcmc.store import Run
+from pxsgmcmc.store import StoredRun
 from tests.helpers.energies import classification
 
 NAMES = ("sgld", "psgld", "sghmc", "sgnht", "px_sghmc")
@@ -72,7 +72,7 @@ def run(name, folder, **settings):
 
 def note_commits(path):
     """Write to `path` the number of each draw once its commit has returned."""
-    commit = Run.commit_draw
+    commit = StoredRun.commit_draw
     notes = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def commit_draw(self, *args, **facts):
@@ -80,7 +80,7 @@ def note_commits(path):
         os.write(notes, f"{draw.number}\n".encode())
         return draw
 
-    Run.commit_draw = commit_draw
+    StoredRun.commit_draw = commit_draw
 
 
 def note_chunks(path):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jax
 
-from pxsgmcmc.store import Run
+from pxsgmcmc.store import StoredRun
 from tests.reliability.small_chains import run
 
 
@@ -26,7 +26,7 @@ def soak(folder, draws, steps):
         lambda event, *_, **__: compiled.append(event) if "backend_compile" in event else None
     )
     seen = []
-    commit = Run.commit_draw
+    commit = StoredRun.commit_draw
 
     def commit_draw(self, *args, **facts):
         draw = commit(self, *args, **facts)
@@ -35,7 +35,7 @@ def soak(folder, draws, steps):
         seen.append(len(compiled))
         return draw
 
-    Run.commit_draw = commit_draw
+    StoredRun.commit_draw = commit_draw
     run(
         "px_sghmc",
         folder,

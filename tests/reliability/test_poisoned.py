@@ -16,7 +16,7 @@ from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.executors import Advance
 from pxsgmcmc.chain.runner import Runner
-from pxsgmcmc.chain.under_way import Chain, Pace
+from pxsgmcmc.chain.under_way import ChainUnderWay, Pace
 from pxsgmcmc.errors import Diverged
 from pxsgmcmc.progress import Silent
 from pxsgmcmc.rng import streams
@@ -89,7 +89,7 @@ class Chains:
         batches = Batches(self.keys.batches, data_size=len(INPUTS), batch_size=7)
         watch, pace = DivergenceWatch(coordinates=100), Pace(chunk_seconds, 10.0, 0)
         with create_run(self.last, "", {}) as stored:
-            chain = Chain(stored, batches, watch)
+            chain = ChainUnderWay(stored, batches, watch)
             Runner(lambda _: self.advance, start, [chain], COLLECTION, pace, Silent()).run()
 
     @property

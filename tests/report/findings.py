@@ -12,11 +12,11 @@ from pxsgmcmc.results import (
     Diagnostics,
     Gallery,
     Picture,
-    Reliability,
+    ReliabilityResult,
     Results,
-    RiskCoverage,
+    RiskCoverageResult,
     Skipped,
-    Split,
+    SplitResult,
     Subject,
 )
 from tests.report.found_in_chains import made_up_diagnostics
@@ -69,7 +69,7 @@ def reported(
         by_draws=_by_draws(random),
         by_burn_in=_by_burn_in(random),
         reliability=_reliability(random),
-        risk_coverage=RiskCoverage(
+        risk_coverage=RiskCoverageResult(
             coverage=np.linspace(0.01, 1, 150).tolist(),
             risk=(0.03 * np.linspace(0.01, 1, 150) ** 3).tolist(),
             area=0.0075,
@@ -107,9 +107,9 @@ def subject(method: str, data: str, seed: int) -> Subject:
     )
 
 
-def _split(random: np.random.Generator, rows: int, err: float) -> Split:
+def _split(random: np.random.Generator, rows: int, err: float) -> SplitResult:
     err *= random.uniform(0.8, 1.2)
-    return Split(
+    return SplitResult(
         rows=rows,
         metrics={
             "err": err,
@@ -151,13 +151,13 @@ def _by_burn_in(random: np.random.Generator) -> Curve:
     return Curve(at=at.tolist(), values={k: (v * fall).tolist() for k, v in levels.items()})
 
 
-def _reliability(random: np.random.Generator) -> Reliability:
+def _reliability(random: np.random.Generator) -> ReliabilityResult:
     edges = np.linspace(0, 1, 16)
     count = [0, 0, 1, 3, 6, 8, 9, 12, 14, 20, 22, 30, 48, 90, 534]
     middle = (edges[:-1] + edges[1:]) / 2
     right = np.clip(middle + 0.06 + _noise(random, 15), 0, 1)
     filled = [bool(n) for n in count]
-    return Reliability(
+    return ReliabilityResult(
         edges=edges.tolist(),
         count=count,
         confidence=[float(m) if n else None for m, n in zip(middle, filled, strict=True)],
@@ -242,7 +242,7 @@ def log(random: np.random.Generator) -> list[dict[str, Any]]:
 def bare(method: str = "SGLD", seed: int = 0) -> Reported:
     """The least a run can have: one draw, two numbers."""
     of = subject(method, "digits", seed)
-    split = Split(rows=10, metrics={"err": 0.0, "nll": 0.0}, by_draw={"err": [0.0]})
+    split = SplitResult(rows=10, metrics={"err": 0.0, "nll": 0.0}, by_draw={"err": [0.0]})
     return Reported(Results(subject=of, train=split, test=split), place="runs/mine")
 
 

@@ -5,15 +5,15 @@ import numpy as np
 from pxsgmcmc.results import (
     Connection,
     Connectivity,
-    Convergence,
+    ConvergenceResult,
     Diagnostics,
-    Distances,
+    DistancesResult,
     Extremes,
     GroupTemperature,
-    Plane,
-    Spectra,
+    PlaneResult,
+    SpectraResult,
     Subject,
-    Temperatures,
+    TemperaturesResult,
     Verdict,
 )
 
@@ -30,7 +30,7 @@ def made_up_diagnostics(random: np.random.Generator, subject: Subject, draws: in
     )
     return Diagnostics(
         subject=subject,
-        distances=Distances(d=[d.tolist()], d_bar=[[*(d / 21).tolist()[:-1], None]]),
+        distances=DistancesResult(d=[d.tolist()], d_bar=[[*(d / 21).tolist()[:-1], None]]),
         spectra=_spectra(random, 9, draws),
         factors=_spectra(random, 16, 1),
         connectivity=Connectivity(
@@ -46,14 +46,14 @@ def made_up_diagnostics(random: np.random.Generator, subject: Subject, draws: in
                 for i in range(1, 13)
             ],
         ),
-        plane=Plane(
+        plane=PlaneResult(
             draws=(1, 10, 20),
             points=[(0.0, 0.0), (20.0, 0.0), (10.0, 17.0)],
             x=x.tolist(),
             y=y.tolist(),
             error=(0.01 + 0.85 * (1 - np.exp(-bowl / 60))).tolist(),
         ),
-        convergence=Convergence(
+        convergence=ConvergenceResult(
             chains=1,
             draws=draws,
             energy={"r_hat": 1.04, "ess_bulk": 15.2, "ess_tail": 18.0},
@@ -61,7 +61,7 @@ def made_up_diagnostics(random: np.random.Generator, subject: Subject, draws: in
             median={"r_hat": 1.01, "ess_bulk": 18.2, "ess_tail": 19.5},
             quantities=1000,
         ),
-        temperatures=Temperatures(
+        temperatures=TemperaturesResult(
             kinetic={"base": heat, "factors": heat}, configurational={"base": hot}
         ),
         verdict=Verdict(
@@ -72,7 +72,7 @@ def made_up_diagnostics(random: np.random.Generator, subject: Subject, draws: in
     )
 
 
-def _spectra(random: np.random.Generator, layers: int, draws: int) -> Spectra:
+def _spectra(random: np.random.Generator, layers: int, draws: int) -> SpectraResult:
     def extremes() -> Extremes:
         low = 0.05 * np.exp(random.normal() * 0.6 + 0.05 * random.normal(size=draws))
         high = 3.0 * np.exp(random.normal() * 0.3 + 0.05 * random.normal(size=draws))
@@ -80,4 +80,4 @@ def _spectra(random: np.random.Generator, layers: int, draws: int) -> Spectra:
             largest=high.tolist(), smallest=low.tolist(), condition=(high / low).tolist()
         )
 
-    return Spectra(layers={f"stage_{i}/conv": extremes() for i in range(layers)})
+    return SpectraResult(layers={f"stage_{i}/conv": extremes() for i in range(layers)})

@@ -12,7 +12,7 @@ from pxsgmcmc.metrics import (
     regression_figures,
 )
 from pxsgmcmc.report import Reported
-from pxsgmcmc.results import Band, Curve, Regression, Results, Split, Verdict
+from pxsgmcmc.results import Band, Curve, Regression, Results, SplitResult, Verdict
 from tests.report.findings import CONFIG, DRAWS, log, subject
 from tests.report.found_in_chains import made_up_diagnostics
 
@@ -76,13 +76,13 @@ class _Fit:
         return x, y[:, None] * self.units
 
 
-def _split(fit: _Fit, x: np.ndarray, y: np.ndarray) -> Split:
+def _split(fit: _Fit, x: np.ndarray, y: np.ndarray) -> SplitResult:
     mixture = fit.predict(x)
     alone = [
         measure_regression(mixture.select(slice(m, m + 1)), y, ["rmse", "nll"])
         for m in range(DRAWS)
     ]
-    return Split(
+    return SplitResult(
         rows=len(x),
         metrics=measure_regression(mixture, y),
         by_draw={name: [draw[name] for draw in alone] for name in ("rmse", "nll")},

@@ -12,11 +12,11 @@ import pxsgmcmc as px
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.provenance import schedule_preview
 from pxsgmcmc.report import drawing
-from pxsgmcmc.report.drawing import Curve, label_ends, lines, panel, scale, suited_scale, tick
+from pxsgmcmc.report.drawing import DrawnCurve, label_ends, lines, panel, scale, suited_scale, tick
 from pxsgmcmc.report.facts import schedule
 from pxsgmcmc.report.gallery import png_uri
 from pxsgmcmc.report.prediction_figures import wilson
-from pxsgmcmc.report.reported import Reported, Shown, by_method
+from pxsgmcmc.report.reported import Reported, ShownMethod, by_method
 from pxsgmcmc.report.svg import SERIES, to_svg
 from tests.report.findings import HOSTILE, bare, reported
 
@@ -27,16 +27,19 @@ def drawn_in_style():
         yield
 
 
-def _ramp(length: int) -> Curve:
-    return Curve(range(length), [float(i) for i in range(length)])
+def _ramp(length: int) -> DrawnCurve:
+    return DrawnCurve(range(length), [float(i) for i in range(length)])
 
 
-def two_runs() -> list[Shown]:
+def two_runs() -> list[ShownMethod]:
     return by_method([bare("SGLD", 0), bare("SGLD", 1)])
 
 
 def test_the_mean_of_several_runs_is_drawn_and_unknown_values_are_left_out():
-    curves = {0: Curve([1, 2, 3], [1.0, None, None]), 1: Curve([1, 2, 3], [3.0, 4.0, None])}
+    curves = {
+        0: DrawnCurve([1, 2, 3], [1.0, None, None]),
+        1: DrawnCurve([1, 2, 3], [3.0, 4.0, None]),
+    }
     axes = panel("x", "y")
     said = lines(axes, two_runs(), lambda run: [curves[run.results.subject.seed]])
     mean = np.asarray(axes.get_lines()[-1].get_ydata(), float)
@@ -102,7 +105,7 @@ def test_a_colour_within_a_name_is_left_alone():
 def test_long_traces_are_thinned_and_digits_cut():
     axes = panel("x", "y")
     random = np.random.default_rng(0)
-    drawing.draw(axes, Curve(range(100_000), random.normal(size=100_000).tolist()), SERIES[0])
+    drawing.draw(axes, DrawnCurve(range(100_000), random.normal(size=100_000).tolist()), SERIES[0])
     svg = to_svg(axes.figure, "figure", "")
     assert len(svg) < 15_000
     assert not re.search(r"\d\.\d{3}", re.sub(r"<text.*?</text>", "", svg))

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from pxsgmcmc.report import drawing, write_report
-from pxsgmcmc.report.page import Section
+from pxsgmcmc.report.page import PageSection
 from pxsgmcmc.report.reported import by_method
 from pxsgmcmc.report.tables import Cell, Table
 from pxsgmcmc.report.verdicts import judge, verdict_of
-from pxsgmcmc.results import Extremes, Spectra, Verdict
+from pxsgmcmc.results import Extremes, SpectraResult, Verdict
 from tests.report.findings import HOSTILE, bare, reported
 from tests.report.found_in_regressions import regression
 from tests.report.test_page import Page
@@ -122,7 +122,7 @@ def test_extreme_singular_values_are_explained_and_stand_out():
         "extreme": Extremes(largest=[3.0], smallest=[1e-5], condition=[3e5]),
         "singular": Extremes(largest=[3.0], smallest=[0.0], condition=[None]),
     }
-    changed = msgspec.structs.replace(run.diagnostics, spectra=Spectra(layers=layers))
+    changed = msgspec.structs.replace(run.diagnostics, spectra=SpectraResult(layers=layers))
     page = write_report([run._replace(diagnostics=changed)])
     words = Page(page).words
     assert "maps its input to nothing" in words and "Above 10⁴" in words
@@ -165,7 +165,7 @@ def test_how_high_chance_takes_r_hat_is_said_of_few_draws(draws, highest):
 @pytest.mark.parametrize("columns", [0, 3, 9])
 def test_no_row_of_figures_is_two_thirds_empty(many, columns):
     table = Table("t", ["", *"x" * columns], [[Cell("a"), *[Cell("1.0")] * columns]])
-    section = Section("a", "A", tables=[table] if columns else [], figures=[None] * many)
+    section = PageSection("a", "A", tables=[table] if columns else [], figures=[None] * many)
     shares = [{"third": 2, "half": 3, "whole": 6}[place] for place in section.places]
     assert len(shares) == many + (columns == 3)
     assert sum(shares) % 6 == 0  # sixths of a row

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from pxsgmcmc.report.geometry_figures import FigureWords, plane_figure
 from pxsgmcmc.report.plots import as_axes
 from pxsgmcmc.report.svg import SERIES
-from pxsgmcmc.results import Plane
+from pxsgmcmc.results import PlaneResult
 
 
 def test_shades_of_a_plane_are_grey_and_grow_with_the_error():
@@ -20,7 +20,7 @@ def test_shades_of_a_plane_are_grey_and_grow_with_the_error():
     places = np.linspace(0.0, 1.0, 21)
     error = 0.02 + 0.9 * places[None, :] * np.ones((21, 1))  # to the right it grows
     draws = [(0.1, 0.1), (0.9, 0.1), (0.5, 0.9)]
-    plane = Plane((1, 2, 3), draws, places.tolist(), places.tolist(), error.tolist())
+    plane = PlaneResult((1, 2, 3), draws, places.tolist(), places.tolist(), error.tolist())
     drawing = plane_figure(plane, SERIES[0], FigureWords("plane-0", "", ""), error="error")
     axes = as_axes(drawing)
     canvas = axes.figure.canvas

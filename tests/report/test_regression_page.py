@@ -11,7 +11,7 @@ from pxsgmcmc.report.drawing import style
 from pxsgmcmc.report.formatting import metric_title, metric_value
 from pxsgmcmc.report.regression_figures import regression_figures
 from pxsgmcmc.report.reported import by_method
-from pxsgmcmc.results import Points, Regression, Results, Spread
+from pxsgmcmc.results import Points, Regression, Results, SpreadResult
 from tests.report.findings import bare, reported
 from tests.report.found_in_regressions import own_likelihood, regression
 from tests.report.test_page import Page
@@ -106,7 +106,7 @@ def test_what_has_no_spread_and_no_mean_leaves_its_figures_out():
         pit_counts=[0],
         nominal=[0.5],
         coverage=[0.5],
-        spread=[Spread(std=[None], rmse=[None], count=[1])],
+        spread=[SpreadResult(std=[None], rmse=[None], count=[1])],
     )
     run = bare()
     changed = msgspec.structs.replace(run.results, regression=nothing, task="regression")

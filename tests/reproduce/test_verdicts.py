@@ -3,13 +3,13 @@
 import pytest
 
 from pxsgmcmc.evaluate.seeds import holm, t_test
-from pxsgmcmc.reproduce.experiment import Part
+from pxsgmcmc.reproduce.experiment import ClaimPart
 from pxsgmcmc.reproduce.verdicts import judge, value
 from tests.reproduce.made_up_records import record, records
 
 LOW = [0.10, 0.11, 0.09, 0.10, 0.12, 0.10, 0.11, 0.09]
 HIGH = [0.20, 0.22, 0.19, 0.21, 0.20, 0.23, 0.20, 0.18]
-BELOW = Part("test/nll", "PX", "below", "SP")
+BELOW = ClaimPart("test/nll", "PX", "below", "SP")
 
 
 def arms(px, sp):
@@ -33,9 +33,9 @@ def test_within_chance_it_cannot_be_told():
 
 def test_every_part_has_to_hold_and_one_against_it_is_enough():
     kept = arms(LOW, HIGH) | {"other": records("test/nll", LOW)}
-    equal = Part("test/nll", "PX", "below", "other")
+    equal = ClaimPart("test/nll", "PX", "below", "other")
     assert judge([BELOW, equal], kept).word == "cannot be told"
-    wrong = Part("test/nll", "SP", "below", "other")
+    wrong = ClaimPart("test/nll", "SP", "below", "other")
     assert judge([BELOW, wrong], kept).word == "does not hold"
 
 
@@ -57,12 +57,12 @@ def test_few_seeds_are_said_to_be_too_few(seeds, words):
 
 def test_without_runs_nothing_can_be_told():
     assert judge([BELOW], {"PX": [], "SP": []}).reason == "no runs yet"
-    other = Part("test/err", "PX", "below", "SP")
+    other = ClaimPart("test/err", "PX", "below", "SP")
     assert "1 of 2 parts have no values" in judge([BELOW, other], arms(LOW, HIGH)).reason
 
 
 def test_about_equal_needs_proof_of_equality():
-    about = Part("test/nll", "PX", "about", "SP")
+    about = ClaimPart("test/nll", "PX", "about", "SP")
     near = [1.0, 1.001, 0.999, 1.0, 1.002, 1.0, 0.998, 1.0]
     assert judge([about], arms(near, list(reversed(near)))).word == "holds"
     assert judge([about], arms(LOW, HIGH)).word == "does not hold"
@@ -79,7 +79,7 @@ def test_a_bound_is_a_factor_on_the_second_value():
 
 
 def test_a_statement_without_chance_needs_all_seeds_and_no_spread():
-    exact = Part("test/nll", "PX", "below", 0.5, exact=True)
+    exact = ClaimPart("test/nll", "PX", "below", 0.5, exact=True)
     assert judge([exact], {"PX": records("test/nll", [0.1])}).word == "holds"
     assert judge([exact], {"PX": records("test/nll", [0.9, 0.9])}).word == "does not hold"
     assert judge([exact], {"PX": records("test/nll", [0.1, 0.6])}).word == "cannot be told"

@@ -28,20 +28,20 @@ def found(**parts):
 
 
 def convergence(**changes):
-    settled = results.Convergence(
+    settled = results.ConvergenceResult(
         chains=1, draws=100, energy=WELL, worst=WELL, median=WELL, quantities=500
     )
     return msgspec.structs.replace(settled, **changes)
 
 
 def temperatures(configurational):
-    return results.Temperatures(
+    return results.TemperaturesResult(
         kinetic={"base": warm(1.0)}, configurational={"base": warm(configurational)}
     )
 
 
 def factors(condition):
-    return results.Spectra(
+    return results.SpectraResult(
         layers={
             "stem P1": results.Extremes(largest=[2.0], smallest=[1.0], condition=[condition]),
             "head Q1": results.Extremes(largest=[2.0], smallest=[1.0], condition=[2.0]),
@@ -58,7 +58,7 @@ def test_a_run_that_is_well_or_could_not_be_looked_at_raises_no_warning():
     assert warnings() == []
     assert warnings({"energy_r_hat": None}) == []
     well = found(
-        distances=results.Distances(d=[[1.0, 2.0]], d_bar=[[1.3, None]]),
+        distances=results.DistancesResult(d=[[1.0, 2.0]], d_bar=[[1.3, None]]),
         convergence=convergence(),
         temperatures=temperatures(0.8),  # outside the band, but not by much
         factors=factors(900.0),
@@ -94,12 +94,12 @@ def test_a_run_that_is_well_or_could_not_be_looked_at_raises_no_warning():
         ),
         (
             {},
-            {"distances": results.Distances(d=[[0.0, 0.0]], d_bar=[[0.0, 0.0]])},
+            {"distances": results.DistancesResult(d=[[0.0, 0.0]], d_bar=[[0.0, 0.0]])},
             ["does not move"],
         ),
         (
             {},
-            {"distances": results.Distances(d=[[1.0, 1.0]], d_bar=[[0.01, 0.02]])},
+            {"distances": results.DistancesResult(d=[[1.0, 1.0]], d_bar=[[0.01, 0.02]])},
             ["0.015 of their length", "`step_size`"],
         ),
         ({}, {"factors": factors(1e5)}, ["1 of 2 factors are nearly singular", "stem P1"]),
@@ -131,7 +131,7 @@ def test_predictions_that_never_change_are_left_to_what_the_distances_say():
 def test_a_hot_chain_is_never_told_both_to_lower_and_to_raise_its_step_size():
     said = warnings(
         {"kinetic": {"base": Heat(9.0, 1.0)}},
-        distances=results.Distances(d=[[1.0, 1.0]], d_bar=[[0.01, 0.02]]),
+        distances=results.DistancesResult(d=[[1.0, 1.0]], d_bar=[[0.01, 0.02]]),
         temperatures=temperatures(3.0),
     )
     assert len(said) == 3

@@ -13,7 +13,7 @@ from power_cut_programs import PROGRAMS, Program, draw_values, harm, put_back, r
 from power_cuts import Disk, Event, power_cuts
 from store_samples import record_proof
 
-from pxsgmcmc.store import Run, create_run, files, lock
+from pxsgmcmc.store import StoredRun, create_run, files, lock
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +101,7 @@ def is_missed(flush: str, program: Program) -> bool:
     return any(harm(program, cut) for cut in power_cuts(start, without, promised={}, but=harmless))
 
 
-def steps_of(folder: Path, commit: Callable[[Run], object]) -> list[str]:
+def steps_of(folder: Path, commit: Callable[[StoredRun], object]) -> list[str]:
     """What a commit of a run that has a draw and a state does to the disk, in order."""
     with create_run(folder / "disk/run", "", {}) as run:
         run.commit_draw(draw_values(1), step=1)

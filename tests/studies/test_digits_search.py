@@ -6,13 +6,13 @@ import pytest
 from digits_search import DIGITS, OUTCOME
 
 from pxsgmcmc.cli.configs import load_config
-from pxsgmcmc.tuning.best_first import Chain, ranking
+from pxsgmcmc.tuning.best_first import PlannedChain, ranking
 from pxsgmcmc.tuning.search import Book, chosen, flags_of
 
 
 def test_the_flags_of_every_point_are_settings_of_the_configuration():
     for method, axes in DIGITS.rules.axes.items():
-        chain = Chain(method, (1,) * len(axes), 5)
+        chain = PlannedChain(method, (1,) * len(axes), 5)
         config = load_config(DIGITS.configs[method], flags_of(DIGITS.rules, chain))
         assert (config.seed, config.prior.variance) == (5, 0.4)
         assert config.sampler.step_size.peak == 2e-3

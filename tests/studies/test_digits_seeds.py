@@ -7,7 +7,7 @@ from digits_seeds import job_of, make_all, search_table, variants, variants_tabl
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.compare import compare
 from pxsgmcmc.jobs import Ended
-from pxsgmcmc.results import Results, Split, Subject
+from pxsgmcmc.results import Results, SplitResult, Subject
 
 FOUND = {"validation_nll": [0.2, 0.21, 0.22], "chains": 40, "points": 36, "over": True}
 CHOSEN = {
@@ -37,7 +37,7 @@ def result(method, settings, seed, nll):
         method=method, settings=settings, data="digits", model="mlp", seed=seed, chains=1, draws=20,
         steps=4000, parameters=10, sampled=10, version="0.1.0",
     )  # fmt: skip
-    scores = Split(rows=100, metrics={"nll": nll})
+    scores = SplitResult(rows=100, metrics={"nll": nll})
     return Results(subject=subject, train=scores, test=scores)
 
 

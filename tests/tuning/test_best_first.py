@@ -6,7 +6,15 @@ import random
 
 import pytest
 
-from pxsgmcmc.tuning.best_first import Axis, Chain, Rules, neighbours, ranking, replay, settled
+from pxsgmcmc.tuning.best_first import (
+    Axis,
+    PlannedChain,
+    Rules,
+    neighbours,
+    ranking,
+    replay,
+    settled,
+)
 
 GRID = (-2, 0, 2)
 SEEDS = (7, 8, 9)
@@ -81,7 +89,7 @@ def test_the_methods_may_have_different_numbers_of_axes():
 
 def test_one_lucky_seed_does_not_win():
     even = bowl({"one": (0, 0), "two": (0, 0)})
-    lucky = Chain("one", (2, 2), SEEDS[0])
+    lucky = PlannedChain("one", (2, 2), SEEDS[0])
     known = finished(rules(), lambda chain: -5.0 if chain == lucky else even(chain))
     assert ranking(known, "one")[0].point == (0, 0)
     assert {chain.seed for chain in known if chain.point == (2, 2)} >= set(SEEDS)
@@ -94,7 +102,7 @@ def test_diverged_points_are_never_chosen():
 
     known = finished(rules(), loss)
     assert ranking(known, "one")[0].point == (1, 0)
-    assert known[Chain("one", (2, 0), SEEDS[0])] == math.inf
+    assert known[PlannedChain("one", (2, 0), SEEDS[0])] == math.inf
 
 
 def test_a_search_stopped_anywhere_goes_on_as_if_it_had_not_been():
@@ -102,7 +110,7 @@ def test_a_search_stopped_anywhere_goes_on_as_if_it_had_not_been():
     whole = finished(rules(), loss)
     draw = random.Random(0)
     for _ in range(20):
-        known: dict[Chain, float] = {}
+        known: dict[PlannedChain, float] = {}
         while wave := replay(rules(), known)[1]:
             done = draw.sample(wave, draw.randint(1, len(wave)))  # stopped within a wave
             known |= {chain: loss(chain) for chain in done}
@@ -116,7 +124,7 @@ def test_a_method_never_uses_more_chains_than_it_may():
 
 
 def test_every_chain_of_a_wave_is_new_and_asked_for_once():
-    known: dict[Chain, float] = {}
+    known: dict[PlannedChain, float] = {}
     loss = bowl({"one": (3, 3), "two": (-3, 0)}, noise=0.5)
     while wave := replay(rules(), known)[1]:
         assert len(set(wave)) == len(wave) and not set(wave) & set(known)
@@ -126,4 +134,6 @@ def test_every_chain_of_a_wave_is_new_and_asked_for_once():
 def test_the_first_wave_is_the_grid_of_both_methods():
     wave = replay(rules(), {})[1]
     points = list(itertools.product(GRID, GRID))
-    assert sorted(wave) == sorted(Chain(m, p, SEEDS[0]) for m in ("one", "two") for p in points)
+    assert sorted(wave) == sorted(
+        PlannedChain(m, p, SEEDS[0]) for m in ("one", "two") for p in points
+    )

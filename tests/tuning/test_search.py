@@ -10,7 +10,7 @@ from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.config import parse_config
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.jobs import Ended, Local
-from pxsgmcmc.tuning.best_first import Axis, Chain, Rules
+from pxsgmcmc.tuning.best_first import Axis, PlannedChain, Rules
 from pxsgmcmc.tuning.search import Book, Study, chosen, flags_of, job_of, search
 
 COARSE = (-2, 0, 2)
@@ -63,7 +63,7 @@ def smooth(job):
 
 def test_the_flags_of_every_point_are_settings_of_the_configuration(tmp_path):
     for method, axes in STUDY.rules.axes.items():
-        chain = Chain(method, (1,) * len(axes), 5)
+        chain = PlannedChain(method, (1,) * len(axes), 5)
         config = load_config(STUDY.configs[method], flags_of(STUDY.rules, chain))
         job = job_of(STUDY, chain, tmp_path)
         assert job.settings().seed == config.seed == 5 and job.settings().threads == 1
@@ -134,7 +134,7 @@ def test_trials_are_jobs_and_those_done_before_a_kill_are_not_done_again(tmp_pat
     study = Study({"SGHMC": "digits/sghmc"}, rules, load_config, small)
     book = Book(study, tmp_path / "outcome.json")
     assert search(book, Local(1), tmp_path / "runs") is None
-    good, bad = (book.trials[Chain("SGHMC", (point,), 1)] for point in (0, 30))
+    good, bad = (book.trials[PlannedChain("SGHMC", (point,), 1)] for point in (0, 30))
     assert 0.0 < good["nll"] < 10.0 and (bad["nll"], bad["err"]) == (None, None)
 
     class Watched(MadeUp):
@@ -145,5 +145,5 @@ def test_trials_are_jobs_and_those_done_before_a_kill_are_not_done_again(tmp_pat
     # As if killed between the end of the job and the writing of the file.
     fresh, engine = Book(study, tmp_path / "other.json"), Watched()
     assert search(fresh, engine, tmp_path / "runs") == 15
-    assert fresh.trials[Chain("SGHMC", (0,), 1)]["nll"] == good["nll"]
+    assert fresh.trials[PlannedChain("SGHMC", (0,), 1)]["nll"] == good["nll"]
     assert [job.folder for job in engine.jobs] == [str(tmp_path / "runs/SGHMC/30_seed_1")]

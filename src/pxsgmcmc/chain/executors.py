@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pxsgmcmc.chain.groups import kinetic_temperature
-from pxsgmcmc.chain.layout import Layout
+from pxsgmcmc.chain.layout import DeviceLayout
 from pxsgmcmc.chain.row_table import RowTable
 from pxsgmcmc.network_checks import primitives
 from pxsgmcmc.rng import Streams
@@ -104,10 +104,10 @@ class Advance:
         transform_batch: TransformBatch | None,
         batch_size: int,
         schedule_offset: int = 0,
-        layout: Layout | None = None,
+        layout: DeviceLayout | None = None,
     ):
         self.data, self.executor, self.batch_size = data, executor, batch_size
-        self.layout = Layout(None) if layout is None else layout
+        self.layout = DeviceLayout(None) if layout is None else layout
         self.several = len(keys) > 1
         self.keys = self.layout.place(_stacked(keys) if self.several else keys[0])
         leaves = jax.tree.leaves(data)

@@ -14,7 +14,7 @@ from pxsgmcmc.posterior import PosteriorPotential
 from pxsgmcmc.types import Sampler, Tree
 
 
-class Layout(NamedTuple):
+class DeviceLayout(NamedTuple):
     """Which devices a chain uses.
 
     Attributes:
@@ -76,12 +76,12 @@ def _on_all(x: Any, whole: NamedSharding) -> Any:
     return jax.make_array_from_callback(host.shape, whole, lambda index: host[index])
 
 
-def layout_of(devices: int, batch_size: int, position: Tree = None) -> Layout:
+def layout_of(devices: int, batch_size: int, position: Tree = None) -> DeviceLayout:
     """The layout on so many devices, or on the one where a position is."""
     mesh = mesh_of(devices, batch_size)
     if mesh is not None:
-        return Layout(mesh, mesh.devices.flat[0].platform)
+        return DeviceLayout(mesh, mesh.devices.flat[0].platform)
     # Arrays that are put nowhere go where JAX puts what is new.
     placed = [leaf for leaf in jax.tree.leaves(position) if isinstance(leaf, jax.Array)]
     array = placed[0] if placed else jnp.zeros(())
-    return Layout(None, next(iter(array.devices())).platform)
+    return DeviceLayout(None, next(iter(array.devices())).platform)

@@ -7,7 +7,7 @@ from typing import Any
 from pxsgmcmc.chain.averages import Averages
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.log_line import in_words
-from pxsgmcmc.chain.under_way import Chain
+from pxsgmcmc.chain.under_way import ChainUnderWay
 from pxsgmcmc.progress import Progress
 
 SHARE_OF_A_LINE = 0.01  # of all steps, after which the log gets a line however fast the chain is
@@ -27,7 +27,7 @@ class LogWriter:
         self._told, self._told_step = time.monotonic(), 0
 
     def tell(
-        self, chains: Sequence[Chain], moving: Sequence[int], speed: float, *, done: bool
+        self, chains: Sequence[ChainUnderWay], moving: Sequence[int], speed: float, *, done: bool
     ) -> None:
         """Log and show how it goes, if that is due.
 

@@ -15,20 +15,19 @@ from pxsgmcmc.chain.data_placement import data_size
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.executors import Advance, Executor, faster_executor
 from pxsgmcmc.chain.fingerprint import traced_fingerprint, tree_fingerprint
-from pxsgmcmc.chain.layout import Layout
+from pxsgmcmc.chain.layout import DeviceLayout
 from pxsgmcmc.chain.process_group import is_first
 from pxsgmcmc.chain.record import MemoryRecord
 from pxsgmcmc.chain.resume_checks import check_same, check_same_everywhere, draws_wanted
 from pxsgmcmc.chain.runner import Runner
 from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.chain.shared_record import FollowingRecord, SharedRecord
-from pxsgmcmc.chain.under_way import Chain, Pace, Record
+from pxsgmcmc.chain.under_way import ChainUnderWay, Pace, Record
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.posterior import PosteriorPotential
 from pxsgmcmc.progress import Progress
 from pxsgmcmc.rng import Streams, streams
-from pxsgmcmc.store import Run as StoredRun
-from pxsgmcmc.store import create_run, open_run
+from pxsgmcmc.store import StoredRun, create_run, open_run
 from pxsgmcmc.store.layout import MANIFEST, chain_folder
 from pxsgmcmc.tree import size
 from pxsgmcmc.types import Batch, Sampler, Tree
@@ -43,7 +42,7 @@ class Prepared:
         positions: list[Tree],
         data: Batch,
         on_host: bool,
-        layout: Layout,
+        layout: DeviceLayout,
     ):
         self.sampling, self.positions = sampling, positions
         self.layout = layout
@@ -176,7 +175,7 @@ class Prepared:
             ]
             records = watched
         chains = [
-            Chain(record, self.batches[place], DivergenceWatch(size(self.positions[place])))
+            ChainUnderWay(record, self.batches[place], DivergenceWatch(size(self.positions[place])))
             for record, place in zip(records, group, strict=True)
         ]
         retries = execution.retries if execution.on_divergence == "retry" else 0
@@ -233,7 +232,9 @@ def _check_adaptation(sampler: Sampler, burn_in: int) -> None:
         )
 
 
-def _compiled(build: Callable[[float], Sampler], layout: Layout) -> Callable[[float], Sampler]:
+def _compiled(
+    build: Callable[[float], Sampler], layout: DeviceLayout
+) -> Callable[[float], Sampler]:
     """The same samplers, jitted, on the devices of the chain.
 
     So choosing an executor and running trace the step once; `init` is not compiled leaf by leaf.

@@ -10,7 +10,7 @@ import numpy as np
 from pxsgmcmc.chain.process_group import Together, Wishes, share
 from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.health import another
-from pxsgmcmc.store import Run as StoredRun
+from pxsgmcmc.store import StoredRun
 
 # What must not change, and what a person calls it.
 _DECIDES = {

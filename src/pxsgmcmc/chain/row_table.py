@@ -5,7 +5,7 @@ from functools import partial
 import jax
 import numpy as np
 
-from pxsgmcmc.chain.layout import Layout
+from pxsgmcmc.chain.layout import DeviceLayout
 from pxsgmcmc.types import Array
 
 FEWEST_ROWS = 16  # that are sent
@@ -23,7 +23,7 @@ class RowTable:
       layout: the devices that hold it.
     """
 
-    def __init__(self, shape: tuple[int, ...], layout: Layout):
+    def __init__(self, shape: tuple[int, ...], layout: DeviceLayout):
         self._shape, self._layout = shape, layout
         self._table: Array | None = None
 

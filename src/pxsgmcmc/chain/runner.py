@@ -17,7 +17,7 @@ from pxsgmcmc.chain.graceful_stop import GracefulStop
 from pxsgmcmc.chain.log_writer import LogWriter
 from pxsgmcmc.chain.process_group import Together, Wishes, fingerprint_of
 from pxsgmcmc.chain.saved_memory import check_place, read_memory
-from pxsgmcmc.chain.under_way import Chain, Chunk, Pace, next_steps
+from pxsgmcmc.chain.under_way import ChainUnderWay, Chunk, Pace, next_steps
 from pxsgmcmc.errors import Diverged
 from pxsgmcmc.expansion.position import collapse
 from pxsgmcmc.memory import give_back_freed_memory
@@ -60,7 +60,7 @@ class Runner:
         self,
         advance_with: Callable[[float], Advance],
         state: Any,
-        chains: Sequence[Chain],
+        chains: Sequence[ChainUnderWay],
         collection: Collection,
         pace: Pace,
         progress: Progress,
@@ -151,7 +151,7 @@ class Runner:
             return tree
         return jax.tree.map(lambda x: np.array(np.asarray(x)[place]), tree)
 
-    def _is_done(self, chain: Chain) -> bool:
+    def _is_done(self, chain: ChainUnderWay) -> bool:
         return chain.drawn >= self.collection.draws
 
     @property

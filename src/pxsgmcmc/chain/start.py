@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from pxsgmcmc.chain.data_placement import place_data
-from pxsgmcmc.chain.layout import Layout, layout_of
+from pxsgmcmc.chain.layout import DeviceLayout, layout_of
 from pxsgmcmc.chain.precision import matmul_precision, repeatability_note
 from pxsgmcmc.chain.prepared import Prepared
 from pxsgmcmc.chain.process_group import is_first
@@ -42,7 +42,7 @@ def run_sampling(
 def _run(
     sampling: Sampling,
     positions: list[Tree],
-    layout: Layout,
+    layout: DeviceLayout,
     out: str | Path | None,
     resume: bool,
     progress: Progress,

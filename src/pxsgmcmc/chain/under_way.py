@@ -9,7 +9,7 @@ from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.record import MemoryRecord
-from pxsgmcmc.store import Run as StoredRun
+from pxsgmcmc.store import StoredRun
 
 Record = StoredRun | MemoryRecord
 
@@ -23,7 +23,7 @@ class Pace(NamedTuple):
 
 
 @dataclass
-class Chain:
+class ChainUnderWay:
     """One chain under way, as the host knows it."""
 
     record: Record
@@ -50,7 +50,7 @@ class Chunk(NamedTuple):
 
 
 def next_steps(
-    chains: Sequence[Chain], collection: Collection, most: int
+    chains: Sequence[ChainUnderWay], collection: Collection, most: int
 ) -> tuple[int, int, list[int]]:
     """The first of at most so many steps towards the next draw, their number, and who takes them.
 

@@ -8,14 +8,14 @@ from pxsgmcmc.cli.saying import say
 from pxsgmcmc.errors import printable
 from pxsgmcmc.results import (
     Connectivity,
-    Convergence,
+    ConvergenceResult,
     Diagnostics,
-    Distances,
+    DistancesResult,
     GroupTemperature,
     Number,
     Skipped,
-    Spectra,
-    Temperatures,
+    SpectraResult,
+    TemperaturesResult,
 )
 
 
@@ -82,16 +82,16 @@ def _texts(part: object) -> Iterator[str]:
     match part:
         case Skipped():
             yield f"skipped: {part.reason}"
-        case Distances():
+        case DistancesResult():
             shares = [d for chain in part.d_bar for d in chain if d is not None]
             typical = f", {fmean(shares):.3g} of a draw's length" if shares else ""
             apart = fmean(d for chain in part.d for d in chain)
             yield f"draws are {apart:.3g} apart{typical} (independent ones: 1.4)"
-        case Convergence():
+        case ConvergenceResult():
             if part.energy:
                 yield f"energy: {_mixing(part.energy)}"
             yield f"{part.quantities} predictions, median: {_mixing(part.median)}"
-        case Temperatures():
+        case TemperaturesResult():
             for kind in ("kinetic", "configurational"):
                 for group, t in getattr(part, kind).items():
                     yield f"{kind} of {group}: {_warmth(t)}"
@@ -102,7 +102,7 @@ def _texts(part: object) -> Iterator[str]:
                 between = f"from draw {highest.first} to {highest.second}"
                 rise = f"rises by up to {highest.barrier:.3g}, {between},"
             yield f"between draws the error {rise} on {part.rows} training rows"
-        case Spectra():
+        case SpectraResult():
             yield _extremes(part)
 
 
@@ -124,7 +124,7 @@ def _warmth(t: GroupTemperature) -> str:
     return f"{t.value:.3g}, expected {t.expected:.3g} ({t.low:.3g} to {t.high:.3g})"
 
 
-def _extremes(spectra: Spectra) -> str:
+def _extremes(spectra: SpectraResult) -> str:
     largest = max(spectra.layers, key=lambda name: max(spectra.layers[name].largest))
     smallest = min(spectra.layers, key=lambda name: min(spectra.layers[name].smallest))
     high, low = max(spectra.layers[largest].largest), min(spectra.layers[smallest].smallest)

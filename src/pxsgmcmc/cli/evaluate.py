@@ -10,7 +10,7 @@ from pxsgmcmc.cli.opening import Directory, ProblemName, run_at
 from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.errors import printable
 from pxsgmcmc.metrics import title_of
-from pxsgmcmc.results import Results, Split
+from pxsgmcmc.results import Results, SplitResult
 
 
 def evaluate_run(
@@ -69,7 +69,7 @@ def _table(results: Results) -> Table:
     for column in table.columns[1:]:
         column.justify = "right"
 
-    def add(name: str, split: Split | None) -> None:
+    def add(name: str, split: SplitResult | None) -> None:
         if split is not None:
             values = (_number(split.metrics.get(metric)) for metric in shown)
             table.add_row(name, f"{split.rows:,}", *values)

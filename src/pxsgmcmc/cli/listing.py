@@ -12,7 +12,7 @@ from rich.table import Table
 from pxsgmcmc.cli.run_facts import progress, status, what
 from pxsgmcmc.cli.saying import say
 from pxsgmcmc.errors import CorruptRun, UserError, printable
-from pxsgmcmc.store import Run, open_run
+from pxsgmcmc.store import StoredRun, open_run
 from pxsgmcmc.store.chains import is_several, open_folders, read_chains
 from pxsgmcmc.store.places import run_folders
 
@@ -58,7 +58,7 @@ def _cells(place: Path) -> tuple[str, str, str, str]:
         return "unreadable", "", str(error), ""
 
 
-def _of(records: list[Run], chains: int) -> tuple[str, str, str, str]:
+def _of(records: list[StoredRun], chains: int) -> tuple[str, str, str, str]:
     seed = str(records[0].manifest["origin"].get("seed", "?"))
     several = f", {chains} chains" if chains > 1 else ""
     description = what(records[0]) + several

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from pxsgmcmc.config import started_from_python
-from pxsgmcmc.store import Run, lock
+from pxsgmcmc.store import StoredRun, lock
 
 _WORST_FIRST = ("diverged", "interrupted", "stopped (resume goes on)", "running", "done")
 
 
-def what(run: Run) -> str:
+def what(run: StoredRun) -> str:
     """Method, data and network."""
     origin = run.manifest["origin"]
     method, data = origin.get("method", "a sampler"), origin.get("data", "data")
@@ -17,19 +17,19 @@ def what(run: Run) -> str:
     return f"{method} on {data}, {origin.get('model', 'a network')}{python}"
 
 
-def status(runs: Sequence[Run], late: int = 0) -> str:
+def status(runs: Sequence[StoredRun], late: int = 0) -> str:
     """That of the chain that is worst off, and whether others have yet to begin."""
     worst = min(map(_status, runs), key=_WORST_FIRST.index)
     return f"{worst}, {late} of {late + len(runs)} chains not begun" if late else worst
 
 
-def _status(run: Run) -> str:
+def _status(run: StoredRun) -> str:
     if run.status == "running" and not lock.writer(run.path):
         return "stopped (resume goes on)"
     return run.status
 
 
-def progress(runs: Sequence[Run], chains: int = 1) -> str:
+def progress(runs: Sequence[StoredRun], chains: int = 1) -> str:
     """Draws that there are and that there will be, of all chains."""
     totals = [_draws_in_all(run) for run in runs]
     totals += totals[:1] * (chains - len(runs))  # those that have not begun will be like the others
@@ -37,6 +37,6 @@ def progress(runs: Sequence[Run], chains: int = 1) -> str:
     return f"{sum(len(run.draws) for run in runs)}/{total}"
 
 
-def _draws_in_all(run: Run) -> Any:
+def _draws_in_all(run: StoredRun) -> Any:
     total = run.manifest["progress"].get("draws")
     return run.manifest["origin"].get("collection", {}).get("draws") if total is None else total

@@ -17,7 +17,7 @@ from pxsgmcmc.chain.sampling import Sampling
 from pxsgmcmc.config.data_description import DataDescription
 from pxsgmcmc.config.naming import naming
 from pxsgmcmc.config.problem import BuiltProblem, build_problem, without_test
-from pxsgmcmc.config.sampler_sections import AUTO, Adapt, Cyclical, Groups
+from pxsgmcmc.config.sampler_sections import AUTO, Adapt, CyclicalSettings, Groups
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.config.start_weights import prior_draw, stored_weights
 from pxsgmcmc.errors import UserError
@@ -289,8 +289,8 @@ def _sampler(
     return sampler
 
 
-def _schedule(step_size: float | Cyclical, factor: float, cycle_length: int) -> Schedule:
-    if not isinstance(step_size, Cyclical):
+def _schedule(step_size: float | CyclicalSettings, factor: float, cycle_length: int) -> Schedule:
+    if not isinstance(step_size, CyclicalSettings):
         return constant(factor * step_size)
     period = step_size.period or cycle_length
     peak = step_size.peak

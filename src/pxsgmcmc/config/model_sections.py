@@ -16,7 +16,7 @@ class ResNetFRN(Section, tag="resnet_frn", tag_field="name"):
     head_init: Literal["lecun", "he"] = "lecun"
 
 
-class MLP(Section, tag="mlp", tag_field="name"):
+class MLPSettings(Section, tag="mlp", tag_field="name"):
     """Dense layers, with a layer norm before each activation if asked for."""
 
     widths: tuple[Positive, ...] = (64, 64)
@@ -24,7 +24,7 @@ class MLP(Section, tag="mlp", tag_field="name"):
     norm: bool = False
 
 
-class CNN(Section, tag="cnn", tag_field="name"):
+class CNNSettings(Section, tag="cnn", tag_field="name"):
     """A few convolutions and a dense layer."""
 
     widths: tuple[Positive, ...] = (16, 32)
@@ -40,7 +40,7 @@ class ViT(Section, tag="vit", tag_field="name"):
     heads: Positive = 4
 
 
-AnyModel: TypeAlias = ResNetFRN | MLP | CNN | ViT
+AnyModel: TypeAlias = ResNetFRN | MLPSettings | CNNSettings | ViT
 
 
 class CategoricalTargets(Section, tag="categorical", tag_field="name"):

@@ -14,7 +14,7 @@ Auto: TypeAlias = Literal["auto"]
 AUTO: Auto = "auto"
 
 
-class Cyclical(Section, tag="cyclical", tag_field="kind"):
+class CyclicalSettings(Section, tag="cyclical", tag_field="kind"):
     """A cosine from `peak` down, again every `period` steps (by default, a cycle of the chain)."""
 
     peak: Above | Auto
@@ -32,7 +32,7 @@ class Groups(Section):
 class SGLD(Section, tag="sgld", tag_field="name"):
     """Stochastic gradient Langevin dynamics."""
 
-    step_size: Above | Cyclical | Auto
+    step_size: Above | CyclicalSettings | Auto
     temperature: AtLeast0 = 1.0
     noise: AtLeast0 | Groups = 1.0
 
@@ -40,7 +40,7 @@ class SGLD(Section, tag="sgld", tag_field="name"):
 class PSGLD(Section, tag="psgld", tag_field="name"):
     """SGLD with RMSProp's preconditioner."""
 
-    step_size: Above | Cyclical
+    step_size: Above | CyclicalSettings
     temperature: AtLeast0 = 1.0
     decay: UpTo1 = 0.99
     epsilon: Above = 1e-8
@@ -51,7 +51,7 @@ class PSGLD(Section, tag="psgld", tag_field="name"):
 class SGHMC(Section, tag="sghmc", tag_field="name"):
     """Stochastic gradient Hamiltonian Monte Carlo."""
 
-    step_size: Above | Cyclical | Auto
+    step_size: Above | CyclicalSettings | Auto
     friction: AtLeast0 | Groups | Auto
     temperature: AtLeast0 = 1.0
     noise: AtLeast0 | Groups = 1.0
@@ -60,7 +60,7 @@ class SGHMC(Section, tag="sghmc", tag_field="name"):
 class SGNHT(Section, tag="sgnht", tag_field="name"):
     """Stochastic gradient Nosé-Hoover thermostat."""
 
-    step_size: Above | Cyclical | Auto
+    step_size: Above | CyclicalSettings | Auto
     friction: AtLeast0 | Groups | Auto
     temperature: AtLeast0 = 1.0
     integrator: Literal["euler", "symmetric"] = "euler"
@@ -70,7 +70,7 @@ class SGNHT(Section, tag="sgnht", tag_field="name"):
 class SGRHMC(Section, tag="sgrhmc", tag_field="name"):
     """SGHMC with RMSProp's metric."""
 
-    step_size: Above | Cyclical
+    step_size: Above | CyclicalSettings
     friction: AtLeast0 | Groups
     temperature: AtLeast0 = 1.0
     decay: UpTo1 = 0.99
@@ -90,7 +90,7 @@ class Adapt(Section):
 class HMC(Section, tag="hmc", tag_field="name"):
     """Hamiltonian Monte Carlo; needs `batch_size` equal to the number of data."""
 
-    step_size: Above | Cyclical
+    step_size: Above | CyclicalSettings
     leapfrog_steps: Positive
     temperature: AtLeast0 = 1.0
     metropolis: bool = True
@@ -101,7 +101,7 @@ class HMC(Section, tag="hmc", tag_field="name"):
 class GGMC(Section, tag="ggmc", tag_field="name"):
     """OBABO with a Metropolis test per window."""
 
-    step_size: Above | Cyclical
+    step_size: Above | CyclicalSettings
     friction: AtLeast0 | Groups
     window: Positive = 1
     temperature: AtLeast0 = 1.0
@@ -110,7 +110,7 @@ class GGMC(Section, tag="ggmc", tag_field="name"):
 class L2E(Section, tag="l2e", tag_field="name"):
     """Momentum and steps from a meta-trained network; `weights` is a name or a file."""
 
-    step_size: Above | Cyclical
+    step_size: Above | CyclicalSettings
     weights: str = "l2e/desk"
     friction: AtLeast0 | Groups = 0.1
     temperature: AtLeast0 = 1.0
@@ -120,7 +120,7 @@ class L2E(Section, tag="l2e", tag_field="name"):
 class SGD(Section, tag="sgd", tag_field="name"):
     """Gradient descent with momentum."""
 
-    step_size: Above | Cyclical
+    step_size: Above | CyclicalSettings
     momentum: Below1 = 0.0
 
 

@@ -90,7 +90,7 @@ class Expansion(Section):
     frozen: bool = False
 
 
-class Prior(Section):
+class PriorSettings(Section):
     """Prior on the weights.
 
     Attributes:
@@ -113,7 +113,7 @@ class Prior(Section):
     factors_at: Literal["zero", "identity"] = "zero"
 
 
-class Chain(Section):
+class ChainSettings(Section):
     """How long, how often, and what to do when things go wrong; see `pxsgmcmc.sample`.
 
     Attributes:
@@ -192,7 +192,7 @@ class Tune(Section):
 
     Attributes:
       space: setting -> [lowest, highest] to search it between these, true to search it around its
-        value, a number to keep it there, false to leave it as it is. Step size, friction and
+        value, a number to keep it there, false to leave it is. Step size, friction and
         prior are searched unless told otherwise.
     """
 
@@ -228,14 +228,14 @@ class Config(Section):
     """
 
     sampler: AnySampler
-    chain: Chain
+    chain: ChainSettings
     problem: str | None = None
     problem_folder: str | None = None
     data: Data | None = None
     model: AnyModel | None = None
     likelihood: AnyLikelihood | None = None
     expansion: Expansion = Expansion()
-    prior: Prior = Prior()
+    prior: PriorSettings = PriorSettings()
     evaluate: Evaluate = Evaluate()
     tune: Tune | None = None
     measured: Measured | None = None

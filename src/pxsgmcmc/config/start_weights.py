@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jax
 
-from pxsgmcmc.config.schema import Prior
+from pxsgmcmc.config.schema import PriorSettings
 from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.store import open_run
@@ -15,7 +15,7 @@ from pxsgmcmc.tree import from_arrays
 from pxsgmcmc.types import Array, Key, Tree
 
 
-def prior_draw(section: Prior, problem: Problem, key: Key, like: Tree) -> Tree:
+def prior_draw(section: PriorSettings, problem: Problem, key: Key, like: Tree) -> Tree:
     """A draw of the prior for the network; the likelihood's own parameters where they begin.
 
     Weights of the posterior are about as large as those of the prior wherever the data say little,

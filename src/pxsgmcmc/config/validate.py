@@ -1,6 +1,15 @@
 """Checks on settings that are each allowed and do not go together."""
 
-from pxsgmcmc.config.sampler_sections import AUTO, GGMC, HMC, L2E, SGHMC, SGLD, SGNHT, Cyclical
+from pxsgmcmc.config.sampler_sections import (
+    AUTO,
+    GGMC,
+    HMC,
+    L2E,
+    SGHMC,
+    SGLD,
+    SGNHT,
+    CyclicalSettings,
+)
 from pxsgmcmc.config.schema import Config
 from pxsgmcmc.errors import UserError
 
@@ -48,7 +57,7 @@ def check_settings_agree(config: Config) -> Config:
 def _check_period(config: Config) -> None:
     """Draws lie where a cycle of the chain ends, and there a cycle of the schedule must end too."""
     step_size, length = config.sampler.step_size, config.chain.cycle_length
-    period = step_size.period if isinstance(step_size, Cyclical) else None
+    period = step_size.period if isinstance(step_size, CyclicalSettings) else None
     if period is not None and length % period:
         raise UserError(
             f"`sampler.step_size.period` must divide `chain.cycle_length` = {length}, so that "
@@ -89,7 +98,7 @@ def automatic_settings(config: Config) -> list[str]:
     step_size, friction = config.sampler.step_size, getattr(config.sampler, "friction", None)
     names = ["sampler.step_size"] * (step_size == AUTO)
     names += ["sampler.step_size.peak"] * (
-        isinstance(step_size, Cyclical) and step_size.peak == AUTO
+        isinstance(step_size, CyclicalSettings) and step_size.peak == AUTO
     )
     return names + ["sampler.friction"] * (friction == AUTO)
 

@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 from pxsgmcmc.errors import UserError, did_you_mean
 from pxsgmcmc.evaluate.differences import differences, notes_on_tests
 from pxsgmcmc.metrics import METRICS, REGRESSION_METRICS, lower_is_better, title_of
-from pxsgmcmc.results import Comparison, Method, Results, Row, Split, Summary
+from pxsgmcmc.results import ComparedMethod, Comparison, Results, Row, SplitResult, Summary
 
 _SHOWN = {  # set -> metrics, unless told which
     "test": (
@@ -128,11 +128,11 @@ def _grouped(results: Sequence[Results]) -> list[list[Results]]:
     return [sorted(group, key=lambda result: result.subject.seed) for group in groups.values()]
 
 
-def _methods(groups: list[list[Results]]) -> list[Method]:
+def _methods(groups: list[list[Results]]) -> list[ComparedMethod]:
     subjects = [group[0].subject for group in groups]
     names = [subject.method for subject in subjects]
     return [
-        Method(
+        ComparedMethod(
             name=f"{name} [{subject.settings}]" if names.count(name) > 1 else name,
             method=subject.method,
             settings=subject.settings,
@@ -150,7 +150,7 @@ def _methods(groups: list[list[Results]]) -> list[Method]:
 def _values(result: Results) -> Iterator[tuple[str, float]]:
     """(key, value) of every metric of a run."""
     pooled = result.corruptions.pooled.get("all") if result.corruptions else None
-    sets: list[tuple[str, Split | None]] = [("test", result.test)]
+    sets: list[tuple[str, SplitResult | None]] = [("test", result.test)]
     sets += [(f"shift {name}", split) for name, split in result.shifts.items()]
     sets += [("corruptions", pooled)]
     for name, split in sets:
@@ -229,7 +229,9 @@ def _usual(key: str) -> tuple[str, ...]:
     return _SHOWN.get(key.rpartition("/")[0].partition(" ")[0], ())
 
 
-def _notes(groups: list[list[Results]], methods: list[Method], rows: list[Row]) -> list[str]:
+def _notes(
+    groups: list[list[Results]], methods: list[ComparedMethod], rows: list[Row]
+) -> list[str]:
     notes = _notes_on_training(groups, methods)
     for what in ("steps", "draws"):
         counts = {method.name: getattr(method, what) for method in methods}
@@ -243,7 +245,7 @@ def _notes(groups: list[list[Results]], methods: list[Method], rows: list[Row]) 
     return notes
 
 
-def _notes_on_training(groups: list[list[Results]], methods: list[Method]) -> list[str]:
+def _notes_on_training(groups: list[list[Results]], methods: list[ComparedMethod]) -> list[str]:
     # The hash of the training rows is part of the settings: repetitions share it.
     hashes = {
         method.name: group[0].subject.train_sha256

@@ -62,7 +62,7 @@ def lines_between_draws(
 
 def plane_through_draws(
     run: Run, problem: Problem, forward: Forward, *, rows: int, points: int, tell: Tell
-) -> results.Plane | Skipped:
+) -> results.PlaneResult | Skipped:
     """The error on the plane through the first, the middle and the last draw of the first chain.
 
     Args:
@@ -88,7 +88,7 @@ def plane_through_draws(
     error = _counted(error_on(problem, forward, rows), points**2, tell)
     surface = diagnostics.survey(error, plane, x, y)
     first, second, third = plane.points.tolist()
-    return results.Plane(
+    return results.PlaneResult(
         draws=numbers,
         points=[tuple(first), tuple(second), tuple(third)],
         x=x.tolist(),

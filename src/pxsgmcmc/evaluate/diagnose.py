@@ -79,7 +79,7 @@ def diagnose(
     return diagnosis
 
 
-def _distances(run: Run) -> results.Distances | Skipped:
+def _distances(run: Run) -> results.DistancesResult | Skipped:
     d, d_bar = [], []
     for chain in range(run.chains):
         if len(run.index(chain)) > 1:
@@ -88,10 +88,10 @@ def _distances(run: Run) -> results.Distances | Skipped:
             d_bar.append([_or_none(value) for value in moved.d_bar])
     if not d:
         return Skipped(reason="Distances need two draws of one chain.")
-    return results.Distances(d=d, d_bar=d_bar)
+    return results.DistancesResult(d=d, d_bar=d_bar)
 
 
-def _spectra(run: Run, problem: Problem, tell: Tell) -> results.Spectra | Skipped:
+def _spectra(run: Run, problem: Problem, tell: Tell) -> results.SpectraResult | Skipped:
     uses = find_kernels(problem.distribution, run.like, problem.train.x[:1])
     if not uses:
         return Skipped(reason="The network has no convolutions and no dense layers.")
@@ -106,7 +106,7 @@ def _spectra(run: Run, problem: Problem, tell: Tell) -> results.Spectra | Skippe
     tracked = diagnostics.track_spectra(
         kernels(), lambda layer, kernel: singular_values(kernel, uses[parameters[layer]])
     )
-    return results.Spectra(
+    return results.SpectraResult(
         layers={
             layer: results.Extremes(
                 largest=tracked.largest[:, i].tolist(),
@@ -125,7 +125,7 @@ def _chain_after_chain(run: Run) -> Iterator[Tree]:
 
 def _convergence(
     run: Run, problem: Problem, forward: Forward, probes: int, tell: Tell
-) -> results.Convergence | Skipped:
+) -> results.ConvergenceResult | Skipped:
     chains, draws = run.chains, run.energies.shape[1]
     needed = fewest_draws(chains)
     if draws < needed:
@@ -142,7 +142,7 @@ def _convergence(
             energy = {k: float(v) for k, v in diagnostics.convergence(energies)._asdict().items()}
     except UserError as missing:  # the extra `diag` is not there
         return Skipped(reason=str(missing))
-    return results.Convergence(
+    return results.ConvergenceResult(
         chains=chains,
         draws=draws,
         energy={name: to_number(value) for name, value in energy.items()},

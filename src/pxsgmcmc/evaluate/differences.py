@@ -7,13 +7,15 @@ import msgspec
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.seeds import holm, permutation_test, smallest_p, t_test
-from pxsgmcmc.results import Difference, Method, Row
+from pxsgmcmc.results import ComparedMethod, Difference, Row
 
 LEVEL = 0.05
 FEWEST_PAIRS = 6  # with fewer, a paired permutation test cannot give less than `LEVEL`
 
 
-def differences(methods: list[Method], rows: list[Row], paired: bool | None) -> list[Difference]:
+def differences(
+    methods: list[ComparedMethod], rows: list[Row], paired: bool | None
+) -> list[Difference]:
     """Every pair of methods on every row that both have, where both have several seeds.
 
     Two methods are told apart where Student's test says so after correction and the permutation
@@ -38,7 +40,12 @@ def differences(methods: list[Method], rows: list[Row], paired: bool | None) -> 
 
 
 def _test(
-    row: Row, one: Method, a: list[float], two: Method, b: list[float], paired: bool | None
+    row: Row,
+    one: ComparedMethod,
+    a: list[float],
+    two: ComparedMethod,
+    b: list[float],
+    paired: bool | None,
 ) -> Difference:
     if paired and one.seeds != two.seeds:
         raise UserError(
@@ -80,7 +87,7 @@ def _corrected(tested: list[Difference]) -> list[Difference]:
     return corrected
 
 
-def notes_on_tests(methods: list[Method], tested: list[Difference]) -> list[str]:
+def notes_on_tests(methods: list[ComparedMethod], tested: list[Difference]) -> list[str]:
     """Sentences on what so few seeds cannot tell."""
     if len(methods) < 2:
         return []

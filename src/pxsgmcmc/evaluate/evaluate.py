@@ -23,7 +23,7 @@ from pxsgmcmc.evaluate.subject import subject_of
 from pxsgmcmc.likelihoods.likelihood import Sums
 from pxsgmcmc.problem import Problem, Rows
 from pxsgmcmc.progress import Progress, Show, progress_for
-from pxsgmcmc.results import Corruptions, Detection, Results, Split, write
+from pxsgmcmc.results import Corruptions, Detection, Results, SplitResult, write
 from pxsgmcmc.run import RESULTS, Run
 
 
@@ -85,7 +85,7 @@ def evaluate(
     return results
 
 
-def _split(cached: CachedOutputs, problem: Problem, name: str, rows: Rows) -> Split:
+def _split(cached: CachedOutputs, problem: Problem, name: str, rows: Rows) -> SplitResult:
     assert rows.y is not None
     with cached.on(name, rows.x) as outputs:
         return parts.split_of(problem.likelihood, outputs, rows.y)
@@ -147,5 +147,7 @@ def _corruptions(cached: CachedOutputs, problem: Problem, options: EvaluateOptio
             metric: [[measured[name, s][metric] for s in SEVERITIES] for name in CORRUPTIONS]
             for metric in next(iter(measured.values()))
         },
-        pooled={key: Split(rows=all.rows, metrics=all.metrics()) for key, all in pooled.items()},
+        pooled={
+            key: SplitResult(rows=all.rows, metrics=all.metrics()) for key, all in pooled.items()
+        },
     )

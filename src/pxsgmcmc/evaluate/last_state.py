@@ -32,7 +32,7 @@ def last_states(run: Run) -> list[Any]:
     return run.last_states()
 
 
-def factor_spectra(run: Run, states: Sequence[Any]) -> results.Spectra | Skipped:
+def factor_spectra(run: Run, states: Sequence[Any]) -> results.SpectraResult | Skipped:
     """Extreme singular values of every factor, one value a chain."""
     if run.origin.get("sampled") == run.origin.get("parameters"):
         return Skipped(reason="The run is not expanded, so it has no factors.")
@@ -42,7 +42,7 @@ def factor_spectra(run: Run, states: Sequence[Any]) -> results.Spectra | Skipped
     tracked = diagnostics.track_spectra(
         matrices, lambda _, matrix: diagnostics.matrix_singular_values(matrix)
     )
-    return results.Spectra(
+    return results.SpectraResult(
         layers={
             name: results.Extremes(
                 largest=tracked.largest[:, i].tolist(),
@@ -64,7 +64,7 @@ def _factors(position: Expanded) -> Iterator[tuple[str, np.ndarray]]:
 
 def temperatures(
     run: Run, problem: Problem, states: Sequence[Any], tell: Tell
-) -> results.Temperatures | Skipped:
+) -> results.TemperaturesResult | Skipped:
     """Kinetic temperature over the last cycle, and configurational at the last state, by group.
 
     A group into which no noise is injected has no temperature and is left out.
@@ -94,7 +94,7 @@ def temperatures(
             temperature=T,
         )
         configurational = {name: _written(t, T) for name, t in measured.items()}
-    return results.Temperatures(kinetic=kinetic, configurational=configurational)
+    return results.TemperaturesResult(kinetic=kinetic, configurational=configurational)
 
 
 def _pooled(trees: Sequence[Tree], kept: set[str]) -> dict[str, list[Tree]]:

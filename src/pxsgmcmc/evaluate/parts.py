@@ -23,9 +23,9 @@ from pxsgmcmc.results import (
     Gallery,
     Picture,
     Regression,
-    Reliability,
-    RiskCoverage,
-    Split,
+    ReliabilityResult,
+    RiskCoverageResult,
+    SplitResult,
 )
 
 MOST_POINTS = 200  # of a curve
@@ -37,11 +37,11 @@ _FOLLOWED = {"classification": ("err", "nll"), "regression": ("rmse", "nll"), "c
 _ALONE = {"classification": ("ece",), "regression": ("crps", "coverage90"), "custom": ()}
 
 
-def split_of(likelihood: Likelihood, outputs: np.ndarray, y: np.ndarray) -> Split:
+def split_of(likelihood: Likelihood, outputs: np.ndarray, y: np.ndarray) -> SplitResult:
     """All draws together, and each alone."""
     names = _FOLLOWED[likelihood.task] + _ALONE[likelihood.task]
     alone = likelihood.measure_windows(outputs, y, names, sliding(len(outputs), 1))
-    return Split(
+    return SplitResult(
         rows=len(y),
         metrics=finite(likelihood.sums(outputs, y).metrics()),
         by_draw={name: values.tolist() for name, values in alone.items()},
@@ -129,7 +129,9 @@ def _target_names(problem: Problem) -> list[str]:
     return [name if not name.isdecimal() else f"target {name}" for name in problem.names]
 
 
-def calibration(logits: np.ndarray, labels: np.ndarray) -> tuple[Reliability, RiskCoverage]:
+def calibration(
+    logits: np.ndarray, labels: np.ndarray
+) -> tuple[ReliabilityResult, RiskCoverageResult]:
     """Whether confidence means what it says, and what turning away the uncertain would bring."""
     log_p = log_mean_probabilities(logits)
     correct = most_probable(log_p) == labels
@@ -137,13 +139,13 @@ def calibration(logits: np.ndarray, labels: np.ndarray) -> tuple[Reliability, Ri
     risks = risk_coverage(~correct, uncertainty(logits).total)
     shown = thinned(len(risks.risk))
     return (
-        Reliability(
+        ReliabilityResult(
             edges=bins.edges.tolist(),
             count=bins.counts.tolist(),
             confidence=_without_nan(bins.confidence),
             accuracy=_without_nan(bins.accuracy),
         ),
-        RiskCoverage(
+        RiskCoverageResult(
             coverage=risks.coverage[shown].tolist(),
             risk=risks.risk[shown].tolist(),
             area=risks.area,

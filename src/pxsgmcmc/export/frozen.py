@@ -13,7 +13,13 @@ from pxsgmcmc.export.container import Writer
 from pxsgmcmc.export.manifest import manifest_of
 from pxsgmcmc.export.onnx import write_onnx
 from pxsgmcmc.export.options import Exported, ExportOptions
-from pxsgmcmc.export.program import Layout, average_program, draw_program, layout_of, row_numbers
+from pxsgmcmc.export.program import (
+    DrawLayout,
+    average_program,
+    draw_program,
+    layout_of,
+    row_numbers,
+)
 from pxsgmcmc.export.reader import FrozenPredictor
 from pxsgmcmc.export.selection import ChosenDraw, choose, loss_of, telling
 from pxsgmcmc.predict import predict
@@ -91,7 +97,7 @@ def need_flatbuffers() -> None:
         ) from error
 
 
-def _stored(draw: ChosenDraw, layout: Layout) -> np.ndarray:
+def _stored(draw: ChosenDraw, layout: DrawLayout) -> np.ndarray:
     with np.errstate(over="ignore"):
         flat = layout.flatten(draw.load())
     if not np.isfinite(flat).all():

@@ -23,7 +23,7 @@ from pxsgmcmc.types import Array, Tree
 PLATFORMS = ("cpu", "cuda", "tpu")
 
 
-class Layout(NamedTuple):
+class DrawLayout(NamedTuple):
     """How the weights of a draw lie end to end."""
 
     like: Tree  # shapes and dtypes
@@ -56,15 +56,15 @@ class Layout(NamedTuple):
         return [{"name": n, "shape": list(x.shape), "dtype": str(x.dtype)} for n, x in leaves]
 
 
-def layout_of(params: Tree, *, half: bool) -> Layout:
+def layout_of(params: Tree, *, half: bool) -> DrawLayout:
     """The layout for weights like these, in float16 if `half`."""
     check_float_leaves("params", params)
     like = jax.eval_shape(lambda: params)
     widest = np.result_type(np.float32, *(leaf.dtype for leaf in jax.tree.leaves(like)))
-    return Layout(like, np.dtype(np.float16) if half else widest)
+    return DrawLayout(like, np.dtype(np.float16) if half else widest)
 
 
-def draw_program(problem: Problem, layout: Layout) -> Any:
+def draw_program(problem: Problem, layout: DrawLayout) -> Any:
     """(weights, inputs) -> (rows, numbers), preparation of the inputs included."""
     from jax import export
 

@@ -12,7 +12,7 @@ from pxsgmcmc.errors import UserError
 from pxsgmcmc.export.choose import check_draws, evenly, greedily
 from pxsgmcmc.export.losses import measured_loss
 from pxsgmcmc.export.options import ExportOptions
-from pxsgmcmc.export.program import Layout
+from pxsgmcmc.export.program import DrawLayout
 from pxsgmcmc.predict.forward import Forward
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Show, progress_for
@@ -85,7 +85,7 @@ def loss_of(
     run: Run,
     problem: Problem,
     chosen: list[ChosenDraw],
-    layout: Layout,
+    layout: DrawLayout,
     tell: Callable[[float, str], None],
 ) -> dict[str, Any]:
     """What the chosen draws lose as they are stored; empty if that is nothing or cannot be known.

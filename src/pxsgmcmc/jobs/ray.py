@@ -72,7 +72,7 @@ class Ray:
             connect(self.address, _to_standard_error)
             ours = True
         try:
-            queue = _Queue(self.command, {"num_cpus": self.cpus, "num_gpus": self.gpus})
+            queue = _RayQueue(self.command, {"num_cpus": self.cpus, "num_gpus": self.gpus})
             queue.check_room(_to_standard_error)
             pace = self.pace._replace(most=self.at_once)
             return run_queued(queue, jobs, watch, pace, self.command[0])
@@ -122,7 +122,7 @@ class _Task:
 
 
 @dataclass(frozen=True)
-class _Queue:
+class _RayQueue:
     """Ray's tasks; see `Queue`."""
 
     command: tuple[str, ...]

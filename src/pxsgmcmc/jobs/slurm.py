@@ -67,12 +67,12 @@ class Slurm:
 
     def run(self, jobs: Sequence[Job], watch: Watch) -> int | None:
         """Run all jobs to their end; see `Engine`."""
-        queue = _Queue(self.at_once, self.options, self.command)
+        queue = _SlurmQueue(self.at_once, self.options, self.command)
         return run_queued(queue, jobs, watch, self.pace, self.command[0])
 
 
 @dataclass(frozen=True)
-class _Queue:
+class _SlurmQueue:
     """Slurm's commands; see `Queue`."""
 
     at_once: int

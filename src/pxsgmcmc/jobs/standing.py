@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from pxsgmcmc.errors import CorruptRun, UserError, printable
-from pxsgmcmc.store import Run, open_run
+from pxsgmcmc.store import StoredRun, open_run
 from pxsgmcmc.store.chains import is_several, not_begun, read_chains
 from pxsgmcmc.store.holder import Holder
 from pxsgmcmc.store.known_facts import LogLine
@@ -78,7 +78,7 @@ def standing(folder: Path) -> Standing:
         return Standing(folder, "failed", why=str(error))
 
 
-def _of_run(folder: Path, run: Run, holder: Holder | None, host: str) -> Standing:
+def _of_run(folder: Path, run: StoredRun, holder: Holder | None, host: str) -> Standing:
     known = Standing(folder, "stopped", host, len(run.draws), _draws_in_all(run.manifest))
     lines = deque(run.read_log(), maxlen=1)
     last = msgspec.convert(lines[0], LogLine) if lines else None

@@ -22,7 +22,7 @@ def custom(
     *,
     outputs: int | None = None,
     name: str = "custom",
-) -> "Custom":
+) -> "CustomLikelihood":
     """A likelihood from a function.
 
     What draws predict is the mean of their outputs and its spread; NLL (the log of the averaged
@@ -40,7 +40,7 @@ def custom(
     """
     if not callable(log_prob):
         raise UserError(f"`log_prob` must be a function of outputs and targets, got {log_prob!r}.")
-    return Custom(log_prob, outputs, name)
+    return CustomLikelihood(log_prob, outputs, name)
 
 
 class OutputPrediction(NamedTuple):
@@ -71,7 +71,7 @@ class OutputPrediction(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Custom:
+class CustomLikelihood:
     """Made by `custom`. A row of the distribution is the outputs themselves."""
 
     function: Callable[[Array, Array], Array]

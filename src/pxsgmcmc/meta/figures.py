@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from pxsgmcmc.meta.held_out import mean_over_tasks
-from pxsgmcmc.report.drawing import Curve, Drawing, draw, finished, panel, scale, tick
+from pxsgmcmc.report.drawing import Drawing, DrawnCurve, draw, finished, panel, scale, tick
 from pxsgmcmc.report.svg import INK, SERIES
 
 # The network's inputs in units of their root mean square: gradient, position, momentum, averages.
@@ -37,10 +37,10 @@ def step_losses(log: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, np.ndarra
 def _training(log: Sequence[Mapping[str, Any]]) -> Drawing:
     axes = panel("outer step", "meta-loss on the tasks of a step")
     steps, losses = step_losses(log)
-    draw(axes, Curve(steps.tolist(), losses.tolist()), SERIES[0], linewidth=0.5, alpha=0.4)
+    draw(axes, DrawnCurve(steps.tolist(), losses.tolist()), SERIES[0], linewidth=0.5, alpha=0.4)
     window = max(1, len(losses) // 20)
     smooth = np.convolve(losses, np.ones(window) / window, mode="valid") if len(losses) else losses
-    draw(axes, Curve(steps[window - 1 :].tolist(), smooth.tolist()), SERIES[0], linewidth=1.7)
+    draw(axes, DrawnCurve(steps[window - 1 :].tolist(), smooth.tolist()), SERIES[0], linewidth=1.7)
     scale(axes, "y")
     scale(axes, "x", whole=True)
     ends = f"From {losses[0]:.3f} to {smooth[-1]:.3f}." if len(losses) else "No steps."
@@ -60,8 +60,8 @@ def _held_out(log: Sequence[Mapping[str, Any]]) -> Drawing:
     means = [mean_over_tasks(line["held_out"]) for line in looks]
     for label in looks[0]["held_out"]:
         own = [mean_over_tasks({label: line["held_out"][label]}).value for line in looks]
-        draw(axes, Curve(steps, own), SERIES[1], linewidth=0.6, alpha=0.5)
-    draw(axes, Curve(steps, [mean.value for mean in means]), SERIES[1], linewidth=1.7)
+        draw(axes, DrawnCurve(steps, own), SERIES[1], linewidth=0.6, alpha=0.5)
+    draw(axes, DrawnCurve(steps, [mean.value for mean in means]), SERIES[1], linewidth=1.7)
     scale(axes, "y")
     scale(axes, "x", whole=True)
     return finished(

@@ -48,7 +48,7 @@ class Family(NamedTuple):
         return self._replace(tasks=())
 
 
-class Rows(NamedTuple):
+class TaskRows(NamedTuple):
     """The rows of one data set as a network sees them."""
 
     x: np.ndarray  # (rows, ...) float32
@@ -139,7 +139,7 @@ def family_data(family: Family, root: str | None = None) -> tuple[FamilyData, tu
 
 
 @functools.cache
-def load_rows(name: str, root: str | None = None) -> Rows:
+def load_rows(name: str, root: str | None = None) -> TaskRows:
     """Training and validation rows of a data set for classification."""
     loaded = data.load(name, root=root)
     parts = [loaded.splits.get(split) for split in ("train", "validation")]
@@ -148,9 +148,9 @@ def load_rows(name: str, root: str | None = None) -> Rows:
     x, y = _seen(loaded, parts[0])
     if parts[1] is None:  # an official set: the last of its training rows
         x, y = x[: MOST_ROWS + 500], y[: MOST_ROWS + 500]
-        return Rows(x[:-500], y[:-500], x[-500:], y[-500:], len(loaded.classes), loaded.sha256)
+        return TaskRows(x[:-500], y[:-500], x[-500:], y[-500:], len(loaded.classes), loaded.sha256)
     held_out = _seen(loaded, parts[1])
-    return Rows(x[:MOST_ROWS], y[:MOST_ROWS], *held_out, len(loaded.classes), loaded.sha256)
+    return TaskRows(x[:MOST_ROWS], y[:MOST_ROWS], *held_out, len(loaded.classes), loaded.sha256)
 
 
 def _seen(loaded: data.Dataset, split: data.Split) -> tuple[np.ndarray, np.ndarray]:

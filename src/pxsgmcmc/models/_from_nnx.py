@@ -18,7 +18,7 @@ from pxsgmcmc.types import Array, Key, Tree
 Network = Callable[[tuple[int, ...], nnx.Rngs], nnx.Module]
 
 
-class Layout(NamedTuple):
+class NetworkLayout(NamedTuple):
     """What a network is for inputs of one shape, without a single number in it."""
 
     graph: Any  # Flax's account of the modules
@@ -50,11 +50,11 @@ def from_nnx(
     """
 
     @functools.lru_cache(maxsize=16)
-    def layout(shape: tuple[int, ...]) -> Layout:
+    def layout(shape: tuple[int, ...]) -> NetworkLayout:
         graph, state = nnx.split(nnx.eval_shape(lambda: network(shape, nnx.Rngs(0))))
         params = nnx.to_pure_dict(state)
         start = starter(params, gain=gain, head=logits_layer, head_gain=head_gain)
-        return Layout(graph, params, start)
+        return NetworkLayout(graph, params, start)
 
     def init(key: Key, example: Array) -> Tree:
         return layout(_shape_of_one(example)).start(key)

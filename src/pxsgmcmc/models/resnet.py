@@ -94,9 +94,9 @@ class Stage(nnx.Module):
 
     def __init__(self, inputs: int, outputs: int, blocks: int, *, stride: int):
         self.blocks = blocks
-        self.block1 = Block(inputs, outputs, stride)
+        self.block1 = ResidualBlock(inputs, outputs, stride)
         for number in range(2, blocks + 1):
-            setattr(self, f"block{number}", Block(outputs, outputs, 1))
+            setattr(self, f"block{number}", ResidualBlock(outputs, outputs, 1))
 
     def __call__(self, x: Array) -> Array:
         """All blocks in turn."""
@@ -105,7 +105,7 @@ class Stage(nnx.Module):
         return x
 
 
-class Block(nnx.Module):
+class ResidualBlock(nnx.Module):
     """Two convolutions and a way around them, a 1x1 convolution where the shape changes."""
 
     def __init__(self, inputs: int, outputs: int, stride: int):

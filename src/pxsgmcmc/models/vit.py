@@ -65,7 +65,7 @@ class VisionTransformer(nnx.Module):
         self.patches = Conv(shape[-1], width, patch, patch)
         self.positions = Positions((shape[0] // patch) * (shape[1] // patch), width)
         for number in range(1, depth + 1):
-            setattr(self, f"block{number}", Block(width, heads, rngs))
+            setattr(self, f"block{number}", AttentionBlock(width, heads, rngs))
         self.norm = nnx.LayerNorm(width, rngs=rngs)
         self.head = nnx.Linear(width, classes, rngs=rngs)
 
@@ -89,7 +89,7 @@ class Positions(nnx.Module):
         return x + self.embedding[...][None]
 
 
-class Block(nnx.Module):
+class AttentionBlock(nnx.Module):
     """Attention, then two dense layers; each normalised before and added to what came in."""
 
     def __init__(self, width: int, heads: int, rngs: nnx.Rngs):

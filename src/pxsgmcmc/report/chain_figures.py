@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pxsgmcmc.report.drawing import (
-    Curve,
     Drawing,
+    DrawnCurve,
     draw,
     finished,
     lines,
@@ -19,12 +19,12 @@ from pxsgmcmc.report.drawing import (
 )
 from pxsgmcmc.report.facts import schedule, wanted_temperature
 from pxsgmcmc.report.formatting import number, plain
-from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.reported import Reported, ShownMethod
 from pxsgmcmc.report.svg import MUTED
-from pxsgmcmc.results import Distances, GroupTemperature, Temperatures
+from pxsgmcmc.results import DistancesResult, GroupTemperature, TemperaturesResult
 
 
-def chain_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def chain_figures(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     """All that the logs and the diagnostics allow."""
     yield from _energy(methods)
     yield from _step_size(methods)
@@ -32,12 +32,12 @@ def chain_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
     yield from _distances(methods)
 
 
-def _logged(run: Reported, *path: str) -> list[Curve]:
+def _logged(run: Reported, *path: str) -> list[DrawnCurve]:
     """A number of the log against the step, one curve a chain."""
     curves = []
     for log in run.logs:
         points = [(line["step"], value) for line in log if (value := _at(line, path)) is not None]
-        curves.append(Curve([x for x, _ in points], [y for _, y in points]))
+        curves.append(DrawnCurve([x for x, _ in points], [y for _, y in points]))
     return curves
 
 
@@ -48,7 +48,7 @@ def _at(line: dict[str, Any], path: Sequence[str]) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def _energy(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _energy(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     axes = panel("step", "energy U")
     sentences = lines(axes, methods, lambda run: _logged(run, "energy"), average=False)
     if not sentences:
@@ -65,14 +65,14 @@ def _energy(methods: Sequence[Shown]) -> Iterator[Drawing]:
     )
 
 
-def _step_size(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _step_size(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     axes = panel("step", "step size")
     sentences, planned = [], False
     for method in methods:
         curves = [c for run in method.runs for c in _logged(run, "step_size") if c.x]
         last = max((curve.x[-1] for curve in curves), default=0)
         if plan := schedule(method.runs[0].manifest, int(last)):
-            draw(axes, Curve(*plan), method.colour, linewidth=0.7, alpha=0.7)
+            draw(axes, DrawnCurve(*plan), method.colour, linewidth=0.7, alpha=0.7)
             planned = True
         dots = {"linestyle": "none", "marker": "o", "markersize": 1.8, "markeredgewidth": 0.0}
         for curve in curves:
@@ -94,7 +94,7 @@ def _step_size(methods: Sequence[Shown]) -> Iterator[Drawing]:
     )
 
 
-def _temperature(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _temperature(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     groups = dict.fromkeys(
         group
         for method in methods
@@ -137,17 +137,17 @@ def _temperature(methods: Sequence[Shown]) -> Iterator[Drawing]:
         )
 
 
-def _level(method: Shown, group: str) -> float | None:
+def _level(method: ShownMethod, group: str) -> float | None:
     """Where the temperature should settle: as diagnosed, or else as the sampler was asked to."""
     if band := _band(method, group):
         return band.expected
     return wanted_temperature(method.runs[0].manifest)
 
 
-def _band(method: Shown, group: str) -> GroupTemperature | None:
+def _band(method: ShownMethod, group: str) -> GroupTemperature | None:
     for run in method.runs:
         temperatures = run.diagnostics.temperatures if run.diagnostics else None
-        if isinstance(temperatures, Temperatures) and group in temperatures.kinetic:
+        if isinstance(temperatures, TemperaturesResult) and group in temperatures.kinetic:
             return temperatures.kinetic[group]
     return None
 
@@ -177,13 +177,13 @@ _KINDS = (
 )
 
 
-def _distances(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _distances(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     for kind in _KINDS:
 
-        def curves(run: Reported, key: str = kind.key) -> list[Curve]:
+        def curves(run: Reported, key: str = kind.key) -> list[DrawnCurve]:
             distances = run.diagnostics.distances if run.diagnostics else None
-            chains = getattr(distances, key) if isinstance(distances, Distances) else []
-            return [Curve(range(2, len(chain) + 2), chain) for chain in chains]
+            chains = getattr(distances, key) if isinstance(distances, DistancesResult) else []
+            return [DrawnCurve(range(2, len(chain) + 2), chain) for chain in chains]
 
         axes = panel("draw", kind.axis)
         sentences = lines(axes, methods, curves)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pxsgmcmc.health import CONDITION, R_HAT, R_HAT_FALSE_ALARM, highest_r_hat
 from pxsgmcmc.report.formatting import MISSING, minus, number, plain, power
 from pxsgmcmc.report.geometry_figures import part_of
-from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.reported import Reported, ShownMethod
 from pxsgmcmc.report.tables import Cell, Table, all_runs
-from pxsgmcmc.results import Convergence, Spectra, Temperatures, from_number
+from pxsgmcmc.results import ConvergenceResult, SpectraResult, TemperaturesResult, from_number
 
 EXTREME_VALUES = (
     "Along a singular vector whose value is near zero, a layer or factor maps its input to "
@@ -19,11 +19,11 @@ EXTREME_VALUES = (
 )
 
 
-def convergence_table(methods: Sequence[Shown]) -> Table | None:
+def convergence_table(methods: Sequence[ShownMethod]) -> Table | None:
     """R-hat and effective sample sizes, of every run."""
     rows, limits = [], []
     for of, run in _each(methods):
-        convergence = part_of(run, "convergence", Convergence)
+        convergence = part_of(run, "convergence", ConvergenceResult)
         if not convergence:
             continue
         limits.append(highest_r_hat(convergence.chains, convergence.draws))
@@ -63,11 +63,11 @@ def _predictions(run: Reported) -> str:
     return names.get(run.results.task, "outputs")
 
 
-def temperature_table(methods: Sequence[Shown]) -> Table | None:
+def temperature_table(methods: Sequence[ShownMethod]) -> Table | None:
     """Kinetic and configurational temperature of each group, with its band."""
     rows = []
     for of, run in _each(methods):
-        temperatures = part_of(run, "temperatures", Temperatures)
+        temperatures = part_of(run, "temperatures", TemperaturesResult)
         for kind in ("kinetic", "configurational") if temperatures else ():
             for group, heat in getattr(temperatures, kind).items():
                 band = f"{heat.low:.3f} to {heat.high:.3f}"
@@ -90,7 +90,7 @@ def temperature_table(methods: Sequence[Shown]) -> Table | None:
 
 def layers_table(run: Reported, part: str, caption: str) -> Table | None:
     """Extreme singular values of each layer at the last draw."""
-    spectra = part_of(run, part, Spectra)
+    spectra = part_of(run, part, SpectraResult)
     rows = []
     for name, e in spectra.layers.items() if spectra else ():
         condition = e.condition[-1] if e.condition else None
@@ -101,7 +101,7 @@ def layers_table(run: Reported, part: str, caption: str) -> Table | None:
     return Table(caption, head, rows, EXTREME_VALUES) if rows else None
 
 
-def _each(methods: Sequence[Shown]) -> Iterator[tuple[str, Reported]]:
+def _each(methods: Sequence[ShownMethod]) -> Iterator[tuple[str, Reported]]:
     """Every run, with how its rows end where there are several."""
     several = len(all_runs(methods)) > 1
     for method in methods:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from pxsgmcmc.report.formatting import minus, number, power
-from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.reported import Reported, ShownMethod
 from pxsgmcmc.report.svg import INK, MUTED, RULE, SETTINGS, to_svg
 
 SOLID, DASHED = "-", (0, (3.5, 2.0))
@@ -35,7 +35,7 @@ class Drawing(NamedTuple):
     axes: Axes  # in stand-in colours, see `pxsgmcmc.report.plots`
 
 
-class Curve(NamedTuple):
+class DrawnCurve(NamedTuple):
     """Points to be joined."""
 
     x: Sequence[float]
@@ -78,8 +78,8 @@ def finished(axes: Axes, name: str, title: str, caption: str, label: str) -> Dra
 
 def lines(
     axes: Axes,
-    methods: Sequence[Shown],
-    read: Callable[[Reported], Sequence[Curve]],
+    methods: Sequence[ShownMethod],
+    read: Callable[[Reported], Sequence[DrawnCurve]],
     *,
     linestyle: Any = SOLID,
     average: bool = True,
@@ -100,13 +100,13 @@ def lines(
             known = np.isfinite(y)
             total, many = np.where(known, y, 0.0).sum(axis=0), known.sum(axis=0)
             mean = np.where(many > 0, total / np.maximum(many, 1), math.nan)
-            middle = Curve(middle.x, mean.tolist())
+            middle = DrawnCurve(middle.x, mean.tolist())
             draw(axes, middle, method.colour, linestyle=linestyle, linewidth=1.7)
         sentences.append(_in_words(method.name, middle))
     return sentences
 
 
-def draw(axes: Axes, curve: Curve, colour: str, **look: Any) -> None:
+def draw(axes: Axes, curve: DrawnCurve, colour: str, **look: Any) -> None:
     """One line, thinned to what a screen can show; a few points are marked."""
     x, y = _floats(curve.x), _floats(curve.y)
     if len(x) > _MOST_POINTS:
@@ -120,7 +120,7 @@ def _floats(values: Sequence[float | None]) -> np.ndarray:
     return np.array([math.nan if v is None else v for v in values], float)
 
 
-def _in_words(name: str, curve: Curve) -> str:
+def _in_words(name: str, curve: DrawnCurve) -> str:
     known = [v for v in curve.y if v is not None and math.isfinite(v)]
     return f"{name}: from {number(known[0])} to {number(known[-1])}." if known else f"{name}: none."
 

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from pxsgmcmc.report.reported import Shown
-from pxsgmcmc.results import Split
+from pxsgmcmc.report.reported import ShownMethod
+from pxsgmcmc.results import SplitResult
 
 
 class _Word(NamedTuple):
@@ -71,7 +71,7 @@ def beside_a_table(metrics: Collection[str]) -> str:
     return " ".join(text for name, text in _BESIDE_A_TABLE.items() if name in metrics)
 
 
-def glossary(methods: Sequence[Shown]) -> list[tuple[str, str]]:
+def glossary(methods: Sequence[ShownMethod]) -> list[tuple[str, str]]:
     """Words and meanings of the metrics that these runs have."""
     runs = [run.results for method in methods for run in method.runs]
     tasks = {results.task for results in runs}
@@ -87,5 +87,5 @@ def glossary(methods: Sequence[Shown]) -> list[tuple[str, str]]:
     ]
 
 
-def _names(splits: Iterable[Split | None]) -> set[str]:
+def _names(splits: Iterable[SplitResult | None]) -> set[str]:
     return {name for split in splits if split for name in split.metrics}

@@ -9,8 +9,8 @@ from matplotlib.ticker import MaxNLocator
 
 from pxsgmcmc.report.drawing import (
     DASHED,
-    Curve,
     Drawing,
+    DrawnCurve,
     draw,
     finished,
     label_ends,
@@ -21,12 +21,12 @@ from pxsgmcmc.report.drawing import (
     tick,
 )
 from pxsgmcmc.report.formatting import listed, number, percent
-from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.reported import Reported, ShownMethod
 from pxsgmcmc.report.svg import INK, MUTED, PAPER
-from pxsgmcmc.results import Connectivity, Plane, Spectra
+from pxsgmcmc.results import Connectivity, PlaneResult, SpectraResult
 
 
-def geometry_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def geometry_figures(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     """All that the diagnostics allow."""
     yield from _singular_values(methods)
     yield from _factors(methods)
@@ -40,16 +40,16 @@ def part_of(run: Reported, name: str, kind: type) -> Any:
     return part if isinstance(part, kind) else None
 
 
-def _singular_values(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _singular_values(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     runs = [run for m in methods for run in m.runs if _extremes(run, "largest")]
     if not runs:
         return
     single = runs[0] if len(methods) == len(runs) == 1 else None
     axes = panel("draw", "singular value", room_for_labels=single is not None)
     if single:
-        for layer in part_of(single, "spectra", Spectra).layers.values():
+        for layer in part_of(single, "spectra", SpectraResult).layers.values():
             for values in (layer.largest, layer.smallest):
-                faint = Curve(range(1, len(values) + 1), values)
+                faint = DrawnCurve(range(1, len(values) + 1), values)
                 draw(axes, faint, methods[0].colour, linewidth=0.6, alpha=0.3)
     sentences = lines(axes, methods, lambda run: _extremes(run, "largest"))
     lines(axes, methods, lambda run: _extremes(run, "smallest"), linestyle=DASHED)
@@ -70,24 +70,24 @@ def _singular_values(methods: Sequence[Shown]) -> Iterator[Drawing]:
     )
 
 
-def _extremes(run: Reported, kind: str) -> list[Curve]:
+def _extremes(run: Reported, kind: str) -> list[DrawnCurve]:
     """The largest of the largest, or the smallest of the smallest, over the layers."""
-    spectra = part_of(run, "spectra", Spectra)
+    spectra = part_of(run, "spectra", SpectraResult)
     layers = [getattr(extremes, kind) for extremes in spectra.layers.values()] if spectra else []
     layers = [values for values in layers if values]
     if not layers:
         return []
     pick = max if kind == "largest" else min
     values = [pick(at_draw) for at_draw in zip(*layers, strict=False)]
-    return [Curve(range(1, len(values) + 1), values)]
+    return [DrawnCurve(range(1, len(values) + 1), values)]
 
 
-def _factors(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _factors(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     """The range of every factor's singular values, narrow at the bottom; of one run a method."""
     axes = panel("singular value", "factors, widest range on top")
     sentences = []
     for method in methods:
-        spectra = [f for run in method.runs if (f := part_of(run, "factors", Spectra))][:1]
+        spectra = [f for run in method.runs if (f := part_of(run, "factors", SpectraResult))][:1]
         pairs = [
             (min(e.smallest), max(e.largest))
             for f in spectra
@@ -118,17 +118,19 @@ def _factors(methods: Sequence[Shown]) -> Iterator[Drawing]:
     )
 
 
-def _connectivity(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _connectivity(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     single = len(methods) == len(methods[0].runs) == 1
 
-    def curves(run: Reported) -> list[Curve]:
+    def curves(run: Reported) -> list[DrawnCurve]:
         connectivity = part_of(run, "connectivity", Connectivity)
         if not connectivity or not connectivity.lines or single:
             return (
-                [Curve(line.at, line.error) for line in connectivity.lines] if connectivity else []
+                [DrawnCurve(line.at, line.error) for line in connectivity.lines]
+                if connectivity
+                else []
             )
         errors = zip(*(line.error for line in connectivity.lines), strict=True)
-        return [Curve(connectivity.lines[0].at, [fmean(at_point) for at_point in errors])]
+        return [DrawnCurve(connectivity.lines[0].at, [fmean(at_point) for at_point in errors])]
 
     error = error_of(methods[0].runs[0].results.task)
     axes = panel("share of the way from one draw to the next", f"{error} on training data")
@@ -163,11 +165,11 @@ def error_of(task: str) -> str:
     return {"classification": "error", "regression": "RMSE"}.get(task, "NLL")
 
 
-def _planes(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _planes(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     """One a method: planes cannot be averaged."""
     for place, method in enumerate(methods):
         for run in method.runs:
-            if plane := part_of(run, "plane", Plane):
+            if plane := part_of(run, "plane", PlaneResult):
                 of = f": {method.name}, seed {run.results.subject.seed}" if len(methods) > 1 else ""
                 error = error_of(run.results.task)
                 words = FigureWords(
@@ -189,7 +191,7 @@ class FigureWords(NamedTuple):
     caption: str
 
 
-def plane_figure(plane: Plane, colour: str, words: FigureWords, *, error: str) -> Drawing:
+def plane_figure(plane: PlaneResult, colour: str, words: FigureWords, *, error: str) -> Drawing:
     """Contours of the error on the plane through three draws.
 
     Args:

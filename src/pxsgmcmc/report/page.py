@@ -18,7 +18,7 @@ from pxsgmcmc.report.geometry_figures import geometry_figures
 from pxsgmcmc.report.markup import with_code
 from pxsgmcmc.report.prediction_figures import prediction_figures
 from pxsgmcmc.report.regression_figures import regression_figures
-from pxsgmcmc.report.reported import Reported, Shown, by_method
+from pxsgmcmc.report.reported import Reported, ShownMethod, by_method
 from pxsgmcmc.report.stress_figures import corruption_figures, outside_figures
 from pxsgmcmc.report.tables import Table
 from pxsgmcmc.report.verdicts import Judgement, judge, warnings_of
@@ -38,7 +38,7 @@ class Folded(NamedTuple):
     text: str = ""
 
 
-class Section(NamedTuple):
+class PageSection(NamedTuple):
     """A heading with what belongs to it."""
 
     name: str
@@ -105,7 +105,7 @@ def render(
     *,
     title: str,
     lead: str,
-    sections: Sequence[Section],
+    sections: Sequence[PageSection],
     verdict: Judgement | None = None,
     tiles: Sequence[Any] = (),
     facts: Mapping[str, str] = MappingProxyType({}),
@@ -152,27 +152,29 @@ def render(
     )
 
 
-def _sections(methods: Sequence[Shown], comparison: Comparison | None) -> Iterable[Section]:
+def _sections(
+    methods: Sequence[ShownMethod], comparison: Comparison | None
+) -> Iterable[PageSection]:
     runs = [run for method in methods for run in method.runs]
     single = runs[0] if len(runs) == 1 else None
     if comparison:
         yield _comparison(comparison)
     splits = tables.splits_tables(methods, explained=comparison is None)
-    yield Section(
+    yield PageSection(
         "predictions",
         "What it predicts",
         tables=splits[:1] if single else splits[:2],
         figures=[*regression_figures(methods), *prediction_figures(methods)],
         folded=[Folded("On training data", tables=splits[2:])] if splits[2:] else [],
     )
-    yield Section(
+    yield PageSection(
         "images",
         "Where it is sure, and where not",
         walls=list(gallery.walls(single.results.gallery)) if single else [],
         folded=[] if single else list(_galleries(methods)),
     )
     corrupted = any(run.results.corruptions for run in runs)
-    yield Section(
+    yield PageSection(
         "shift",
         "Under shift and corruption" if corrupted else "Under shift",
         tables=_there(tables.shifts_table(methods), tables.corruptions_table(methods)),
@@ -183,7 +185,7 @@ def _sections(methods: Sequence[Shown], comparison: Comparison | None) -> Iterab
             if (by_corruption := list(tables.every_corruption(method)))
         ],
     )
-    yield Section(
+    yield PageSection(
         "outside",
         "On data of another kind",
         tables=_there(tables.detection_table(methods)),
@@ -191,10 +193,10 @@ def _sections(methods: Sequence[Shown], comparison: Comparison | None) -> Iterab
     )
     yield _chain(methods, single)
     if not single:
-        yield Section("runs", "The runs", folded=[_run(run) for run in runs])
+        yield PageSection("runs", "The runs", folded=[_run(run) for run in runs])
 
 
-def _chain(methods: Sequence[Shown], single: Reported | None) -> Section:
+def _chain(methods: Sequence[ShownMethod], single: Reported | None) -> PageSection:
     """Of many runs, what is said of each is folded."""
     warnings = list(_warnings(methods, single))
     run_tables = _there(
@@ -208,7 +210,7 @@ def _chain(methods: Sequence[Shown], single: Reported | None) -> Section:
             Folded("Convergence and temperatures, run by run", tables=run_tables),
         ]
     )
-    return Section(
+    return PageSection(
         "chain",
         "Should you believe it?",
         tables=run_tables if single else [],
@@ -223,9 +225,9 @@ def _there(*optional: Table | None) -> list[Table]:
     return [table for table in optional if table]
 
 
-def _comparison(comparison: Comparison) -> Section:
+def _comparison(comparison: Comparison) -> PageSection:
     tested = _there(tables.differences_table(comparison))
-    return Section(
+    return PageSection(
         "comparison",
         "Side by side",
         tables=[tables.comparison_table(comparison)],
@@ -234,7 +236,7 @@ def _comparison(comparison: Comparison) -> Section:
     )
 
 
-def _galleries(methods: Sequence[Shown]) -> Iterable[Folded]:
+def _galleries(methods: Sequence[ShownMethod]) -> Iterable[Folded]:
     """One a method, of its first seed."""
     for method in methods:
         run = method.runs[0]
@@ -257,14 +259,14 @@ def _run(run: Reported) -> Folded:
     return Folded(name, facts=summary.facts(run), text=run.config)
 
 
-def _warnings(methods: Sequence[Shown], single: Reported | None) -> Iterable[str]:
+def _warnings(methods: Sequence[ShownMethod], single: Reported | None) -> Iterable[str]:
     """What looks wrong, of a single run only what the first screen does not say already."""
     above = judge(methods).warnings if single else []
     for of, run in _named(methods):
         yield from (of + warning for warning in warnings_of(run) if warning not in above)
 
 
-def _missing(methods: Sequence[Shown]) -> Iterable[str]:
+def _missing(methods: Sequence[ShownMethod]) -> Iterable[str]:
     """Which diagnostics there are none of, and why; a reason that runs share is given once."""
     shared: dict[str, list[str]] = {}
     for of, run in _named(methods):
@@ -283,7 +285,7 @@ def _missing(methods: Sequence[Shown]) -> Iterable[str]:
         yield f"{runs}: {reason}" if runs else reason
 
 
-def _named(methods: Sequence[Shown]) -> Iterable[tuple[str, Reported]]:
+def _named(methods: Sequence[ShownMethod]) -> Iterable[tuple[str, Reported]]:
     """Every run with how its sentences begin."""
     several = sum(len(method.runs) for method in methods) > 1
     for method in methods:

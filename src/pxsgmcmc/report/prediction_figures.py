@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from pxsgmcmc import results
 from pxsgmcmc.report.drawing import (
     DASHED,
-    Curve,
     Drawing,
+    DrawnCurve,
     finished,
     label_ends,
     lines,
@@ -18,12 +18,12 @@ from pxsgmcmc.report.drawing import (
     suited_scale,
 )
 from pxsgmcmc.report.formatting import SHARES, metric_title, number
-from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.reported import Reported, ShownMethod
 from pxsgmcmc.report.svg import MUTED
-from pxsgmcmc.results import Reliability, Split
+from pxsgmcmc.results import ReliabilityResult, SplitResult
 
 
-def prediction_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def prediction_figures(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     """All that the results allow."""
     yield from _error_by_draw(methods, "err")
     yield from _error_by_draw(methods, "rmse")
@@ -33,12 +33,12 @@ def prediction_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
     yield from _risk_coverage(methods)
 
 
-def _error_by_draw(methods: Sequence[Shown], metric: str) -> Iterator[Drawing]:
-    def errors(split: Split | None) -> list[Curve]:
+def _error_by_draw(methods: Sequence[ShownMethod], metric: str) -> Iterator[Drawing]:
+    def errors(split: SplitResult | None) -> list[DrawnCurve]:
         values = split.by_draw.get(metric, []) if split else []
-        return [Curve(range(1, len(values) + 1), values)]
+        return [DrawnCurve(range(1, len(values) + 1), values)]
 
-    def held_out(run: Reported) -> tuple[str, Split]:
+    def held_out(run: Reported) -> tuple[str, SplitResult]:
         evaluation = run.results
         return (
             ("validation", evaluation.validation)
@@ -69,7 +69,7 @@ def _error_by_draw(methods: Sequence[Shown], metric: str) -> Iterator[Drawing]:
     )
 
 
-def _by_draws(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _by_draws(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     for metric in ("err", "rmse", "nll", "ece", "crps"):
         title = metric_title(metric)
         axes = panel("draws averaged", f"test {title}")
@@ -88,11 +88,11 @@ def _by_draws(methods: Sequence[Shown]) -> Iterator[Drawing]:
         )
 
 
-def _points(curve: results.Curve | None, key: str) -> list[Curve]:
-    return [Curve(curve.at, curve.values[key])] if curve and key in curve.values else []
+def _points(curve: results.Curve | None, key: str) -> list[DrawnCurve]:
+    return [DrawnCurve(curve.at, curve.values[key])] if curve and key in curve.values else []
 
 
-def _by_burn_in(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _by_burn_in(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     for metric in ("err", "rmse", "nll"):
         alone, together = f"individual_{metric}", f"ensemble_{metric}"
         title, single = metric_title(metric), _single(methods)
@@ -122,7 +122,7 @@ def _by_burn_in(methods: Sequence[Shown]) -> Iterator[Drawing]:
         )
 
 
-def _reliability(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def _reliability(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     single = _single(methods)
     axes = panel("confidence", "share that is right", square=True)
     axes.plot([0.0, 1.0], [0.0, 1.0], color=MUTED, linewidth=0.7, linestyle=DASHED)
@@ -149,16 +149,16 @@ def _reliability(methods: Sequence[Shown]) -> Iterator[Drawing]:
     )
 
 
-def _bins(run: Reported) -> list[Curve]:
+def _bins(run: Reported) -> list[DrawnCurve]:
     reliability = run.results.reliability
     if not reliability:
         return []
     rows = zip(reliability.count, reliability.confidence, reliability.accuracy, strict=True)
     filled = [(c, a) for n, c, a in rows if n and c is not None and a is not None]
-    return [Curve([c for c, _ in filled], [a for _, a in filled])]
+    return [DrawnCurve([c for c, _ in filled], [a for _, a in filled])]
 
 
-def _intervals(axes: Axes, reliability: Reliability, colour: str) -> None:
+def _intervals(axes: Axes, reliability: ReliabilityResult, colour: str) -> None:
     """Wilson's interval for the accuracy in each bin, and a dot whose area follows the count."""
     total = max(1, sum(reliability.count))
     for n, confidence, accuracy in zip(
@@ -184,15 +184,15 @@ def wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
     return centre - reach, centre + reach
 
 
-def _calibration_in_words(method: Shown) -> str:
+def _calibration_in_words(method: ShownMethod) -> str:
     errors = [run.results.test.metrics.get("ece") for run in method.runs]
     return f"{method.name}: expected calibration error {number(errors[0])}."
 
 
-def _risk_coverage(methods: Sequence[Shown]) -> Iterator[Drawing]:
-    def curve(run: Reported) -> list[Curve]:
+def _risk_coverage(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
+    def curve(run: Reported) -> list[DrawnCurve]:
         risks = run.results.risk_coverage
-        return [Curve(risks.coverage, risks.risk)] if risks else []
+        return [DrawnCurve(risks.coverage, risks.risk)] if risks else []
 
     axes = panel("share of the data answered, most certain first", "error among them")
     sentences = lines(axes, methods, curve)
@@ -212,6 +212,6 @@ def _risk_coverage(methods: Sequence[Shown]) -> Iterator[Drawing]:
     )
 
 
-def _single(methods: Sequence[Shown]) -> Reported | None:
+def _single(methods: Sequence[ShownMethod]) -> Reported | None:
     """The run, if there is only one: its lines can be labelled where they end."""
     return methods[0].runs[0] if len(methods) == 1 and len(methods[0].runs) == 1 else None

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from pxsgmcmc.report.drawing import (
     DASHED,
-    Curve,
     Drawing,
+    DrawnCurve,
     draw,
     finished,
     lines,
@@ -18,7 +18,7 @@ from pxsgmcmc.report.drawing import (
     scale,
 )
 from pxsgmcmc.report.formatting import metric_value, number, plain
-from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.reported import Reported, ShownMethod
 from pxsgmcmc.report.svg import INK, MUTED
 from pxsgmcmc.results import Band, Regression
 
@@ -29,11 +29,11 @@ _BANDS = (("0.05", "0.95", 0.16), ("0.25", "0.75", 0.26))  # quantiles, strength
 class _Of(NamedTuple):
     """What one method's first run found, for figures that cannot be averaged."""
 
-    method: Shown
+    method: ShownMethod
     regression: Regression
 
 
-def regression_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def regression_figures(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     """All that the results allow; nothing for a classification."""
     known = [_Of(m, regression) for m in methods if (regression := m.runs[0].results.regression)]
     if not known:
@@ -70,7 +70,7 @@ def _bands(known: Sequence[_Of], target: str, place: int) -> Iterator[Drawing]:
     descriptions = []
     for of, band in bands:
         _fill(axes, band, of.method.colour)
-        draw(axes, Curve(band.x, band.mean), of.method.colour, linewidth=1.4, marker="")
+        draw(axes, DrawnCurve(band.x, band.mean), of.method.colour, linewidth=1.4, marker="")
         widths = np.subtract(band.quantiles["0.95"], band.quantiles["0.05"])
         descriptions.append(
             f"{of.method.name}: the 90% band is {number(widths.min())} to {number(widths.max())} "
@@ -171,11 +171,11 @@ def _transform(known: Sequence[_Of]) -> Iterator[Drawing]:
     )
 
 
-def _coverage(methods: Sequence[Shown]) -> Iterator[Drawing]:
-    def curve(run: Reported) -> list[Curve]:
+def _coverage(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
+    def curve(run: Reported) -> list[DrawnCurve]:
         if not (regression := run.results.regression):
             return []
-        return [Curve([0.0, *regression.nominal, 1.0], [0.0, *regression.coverage, 1.0])]
+        return [DrawnCurve([0.0, *regression.nominal, 1.0], [0.0, *regression.coverage, 1.0])]
 
     axes = panel("probability of the interval", "share of observed values inside", square=True)
     axes.plot([0.0, 1.0], [0.0, 1.0], color=MUTED, linewidth=0.7, linestyle=DASHED)
@@ -195,13 +195,13 @@ def _coverage(methods: Sequence[Shown]) -> Iterator[Drawing]:
     )
 
 
-def _spread(methods: Sequence[Shown], target: str, place: int) -> Iterator[Drawing]:
-    def curve(run: Reported) -> list[Curve]:
+def _spread(methods: Sequence[ShownMethod], target: str, place: int) -> Iterator[Drawing]:
+    def curve(run: Reported) -> list[DrawnCurve]:
         regression = run.results.regression
         bins = _at(regression.spread, regression, target) if regression else None
         if bins is None or None in (*bins.std, *bins.rmse):
             return []
-        return [Curve(bins.std, bins.rmse)]
+        return [DrawnCurve(bins.std, bins.rmse)]
 
     axes = panel("predicted standard deviation", "RMSE among such rows", square=True)
     descriptions = lines(axes, methods, curve, average=False)

@@ -29,7 +29,7 @@ class Reported(NamedTuple):
     place: str = "DIR"
 
 
-class Shown(NamedTuple):
+class ShownMethod(NamedTuple):
     """A method as it is shown: one colour, its runs by seed."""
 
     name: str
@@ -42,7 +42,7 @@ class Shown(NamedTuple):
         return SERIES[self.place % len(SERIES)]
 
 
-def by_method(runs: Sequence[Reported], comparison: Comparison | None = None) -> list[Shown]:
+def by_method(runs: Sequence[Reported], comparison: Comparison | None = None) -> list[ShownMethod]:
     """Runs that differ in their seed alone together, in the order of the comparison."""
     groups: dict[tuple[str, str], list[Reported]] = {}
     for run in runs:
@@ -53,7 +53,7 @@ def by_method(runs: Sequence[Reported], comparison: Comparison | None = None) ->
         names = {(m.method, m.settings): m.name for m in comparison.methods}
     order = [key for key in names if key in groups] + [key for key in groups if key not in names]
     return [
-        Shown(
+        ShownMethod(
             plain(names.get(key, key[0]), 60),
             place,
             sorted(groups[key], key=lambda run: run.results.subject.seed),

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from pxsgmcmc.report.drawing import (
     DASHED,
     SOLID,
-    Curve,
     Drawing,
+    DrawnCurve,
     finished,
     lines,
     note,
@@ -18,12 +18,12 @@ from pxsgmcmc.report.drawing import (
     scale,
 )
 from pxsgmcmc.report.formatting import listed, metric_title, number, plain
-from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.reported import Reported, ShownMethod
 from pxsgmcmc.report.svg import MUTED
 from pxsgmcmc.results import Detection
 
 
-def corruption_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def corruption_figures(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     """Box plots over corruptions by severity, one figure a metric."""
     for metric in ("err", "nll", "ece"):
         tables = [(method, _by_severity(method, metric)) for method in methods]
@@ -50,7 +50,7 @@ def corruption_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
         )
 
 
-def _by_severity(method: Shown, metric: str) -> dict[int, list[float]]:
+def _by_severity(method: ShownMethod, metric: str) -> dict[int, list[float]]:
     """Severity -> a value for each corruption, averaged over seeds."""
     corruptions = [run.results.corruptions for run in method.runs]
     known = [one for one in corruptions if one and metric in one.values]
@@ -90,12 +90,12 @@ def _boxes(
     )
 
 
-def _medians_in_words(method: Shown, table: dict[int, list[float]]) -> str:
+def _medians_in_words(method: ShownMethod, table: dict[int, list[float]]) -> str:
     medians = [f"{number(float(np.median(v)))} at severity {s}" for s, v in table.items()]
     return f"{method.name}: median {listed(medians)}."
 
 
-def outside_figures(methods: Sequence[Shown]) -> Iterator[Drawing]:
+def outside_figures(methods: Sequence[ShownMethod]) -> Iterator[Drawing]:
     """Entropy and ROC for every out-of-distribution set that any run was tested on."""
     names = dict.fromkeys(
         name for m in methods for run in m.runs for name in run.results.out_of_distribution
@@ -109,7 +109,7 @@ def _detection(run: Reported, name: str) -> Detection | None:
     return run.results.out_of_distribution.get(name)
 
 
-def _entropy(methods: Sequence[Shown], name: str, place: str) -> Iterator[Drawing]:
+def _entropy(methods: Sequence[ShownMethod], name: str, place: str) -> Iterator[Drawing]:
     axes = panel("predictive entropy (nats)", "share of images")
     sentences = []
     for method in methods:
@@ -152,10 +152,10 @@ def _entropy(methods: Sequence[Shown], name: str, place: str) -> Iterator[Drawin
     )
 
 
-def _roc(methods: Sequence[Shown], name: str, place: str) -> Iterator[Drawing]:
-    def curve(run: Reported) -> list[Curve]:
+def _roc(methods: Sequence[ShownMethod], name: str, place: str) -> Iterator[Drawing]:
+    def curve(run: Reported) -> list[DrawnCurve]:
         detection = _detection(run, name)
-        return [Curve(detection.false_alarms, detection.detections)] if detection else []
+        return [DrawnCurve(detection.false_alarms, detection.detections)] if detection else []
 
     axes = panel("false alarms", "detected", square=True)
     axes.plot([0.0, 1.0], [0.0, 1.0], color=MUTED, linewidth=0.7, linestyle=DASHED)

@@ -14,7 +14,7 @@ from pxsgmcmc.report.formatting import (
     plain,
     with_spread,
 )
-from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.reported import Reported, ShownMethod
 from pxsgmcmc.results import Subject
 
 
@@ -43,7 +43,7 @@ _TILES = {
 }
 
 
-def heading(methods: Sequence[Shown]) -> str:
+def heading(methods: Sequence[ShownMethod]) -> str:
     """The title of the page."""
     on = _on_data(methods[0].runs[0].results.subject)
     if len(methods) <= 3:
@@ -62,7 +62,7 @@ def _posterior(subject: Subject) -> str:
     return f"the posterior of a network{name}{_on_data(subject)}"
 
 
-def sentences(methods: Sequence[Shown]) -> str:
+def sentences(methods: Sequence[ShownMethod]) -> str:
     """What was done, and what came of it."""
     if len(methods) > 1 or len(methods[0].runs) > 1:
         return _of_many(methods)
@@ -91,7 +91,7 @@ def sentences(methods: Sequence[Shown]) -> str:
     return " ".join(parts)
 
 
-def _of_many(methods: Sequence[Shown]) -> str:
+def _of_many(methods: Sequence[ShownMethod]) -> str:
     subject = methods[0].runs[0].results.subject
     several = any(len(method.runs) > 1 for method in methods)
     seeds = "; thin lines are single seeds, bold lines their mean" if several else ""

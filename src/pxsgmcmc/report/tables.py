@@ -14,8 +14,8 @@ from pxsgmcmc.report.formatting import (
     plain,
     with_spread,
 )
-from pxsgmcmc.report.reported import Reported, Shown
-from pxsgmcmc.results import Comparison, Detection, Split
+from pxsgmcmc.report.reported import Reported, ShownMethod
+from pxsgmcmc.results import Comparison, Detection, SplitResult
 
 
 class Cell(NamedTuple):
@@ -107,14 +107,14 @@ def differences_table(comparison: Comparison) -> Table | None:
     return Table(caption, head, rows, note) if rows else None
 
 
-_PARTS: dict[str, Callable[[Reported], Split | None]] = {
+_PARTS: dict[str, Callable[[Reported], SplitResult | None]] = {
     "test": lambda run: run.results.test,
     "validation": lambda run: run.results.validation,
     "train": lambda run: run.results.train,
 }
 
 
-def splits_tables(methods: Sequence[Shown], *, explained: bool) -> list[Table]:
+def splits_tables(methods: Sequence[ShownMethod], *, explained: bool) -> list[Table]:
     """Every metric on test, validation and training data: one table, or for methods one each.
 
     `explained` says what the less common metrics of the first table mean.
@@ -132,7 +132,7 @@ def splits_tables(methods: Sequence[Shown], *, explained: bool) -> list[Table]:
     return [tables[0]._replace(note=note), *tables[1:]]
 
 
-def _by_part(methods: Sequence[Shown], parts: Sequence[str]) -> list[Table]:
+def _by_part(methods: Sequence[ShownMethod], parts: Sequence[str]) -> list[Table]:
     return [
         _metrics_table(f"All draws together, {part} data", [(m, part) for m in methods], names)
         for part in parts
@@ -141,7 +141,7 @@ def _by_part(methods: Sequence[Shown], parts: Sequence[str]) -> list[Table]:
 
 
 def _metrics_table(
-    caption: str, columns: Sequence[tuple[Shown, str]], head: Sequence[str]
+    caption: str, columns: Sequence[tuple[ShownMethod, str]], head: Sequence[str]
 ) -> Table:
     rows = []
     for metric in _ALL:
@@ -151,7 +151,7 @@ def _metrics_table(
     return Table(caption, ["", *head], rows, _seeds([method for method, _ in columns]))
 
 
-def shifts_table(methods: Sequence[Shown]) -> Table | None:
+def shifts_table(methods: Sequence[ShownMethod]) -> Table | None:
     """A row for each shifted set, for each method."""
     shifts = [run.results.shifts for run in all_runs(methods)]
     names = dict.fromkeys(name for one in shifts for name in one)
@@ -165,26 +165,26 @@ def shifts_table(methods: Sequence[Shown]) -> Table | None:
     return Table("On shifted data", head, rows, _seeds(methods)) if rows else None
 
 
-def _present(splits: Iterable[Split]) -> list[str]:
+def _present(splits: Iterable[SplitResult]) -> list[str]:
     """The scores that any of the splits has: a table has no column of dashes."""
     names = {name for split in splits for name in split.metrics}
     return [name for name in _SCORES if name in names]
 
 
-def _splits(method: Shown, name: str, scores: Sequence[str]) -> list[Cell]:
-    read: Callable[[Reported], Split | None] = lambda run: run.results.shifts.get(name)  # noqa: E731
+def _splits(method: ShownMethod, name: str, scores: Sequence[str]) -> list[Cell]:
+    read: Callable[[Reported], SplitResult | None] = lambda run: run.results.shifts.get(name)  # noqa: E731
     first = next((s for run in method.runs if (s := read(run))), None)
     many = Cell(f"{first.rows:,}" if first else MISSING)
     return [many, *(_metric(method, metric, read) for metric in scores)]
 
 
-def corruptions_table(methods: Sequence[Shown]) -> Table | None:
+def corruptions_table(methods: Sequence[ShownMethod]) -> Table | None:
     """A row for each severity, all corruptions pooled, for each method."""
     pooled = [c.pooled for m in methods for run in m.runs if (c := run.results.corruptions)]
     names = dict.fromkeys(severity for one in pooled for severity in one)
     scores = _present(split for one in pooled for split in one.values())
 
-    def split(run: Reported, severity: str) -> Split | None:
+    def split(run: Reported, severity: str) -> SplitResult | None:
         corruptions = run.results.corruptions
         return corruptions.pooled.get(severity) if corruptions else None
 
@@ -200,7 +200,7 @@ def corruptions_table(methods: Sequence[Shown]) -> Table | None:
     return Table("Corrupted test data, pooled", head, rows, _seeds(methods)) if rows else None
 
 
-def every_corruption(method: Shown) -> Iterator[Table]:
+def every_corruption(method: ShownMethod) -> Iterator[Table]:
     """A row for each corruption, a column for each severity, one table a metric."""
     corruptions = [c for run in method.runs if (c := run.results.corruptions)]
     for metric in ("err", "nll", "ece"):
@@ -216,7 +216,7 @@ def every_corruption(method: Shown) -> Iterator[Table]:
         yield Table(f"{metric_title(metric)} by corruption and severity", head, rows)
 
 
-def detection_table(methods: Sequence[Shown]) -> Table | None:
+def detection_table(methods: Sequence[ShownMethod]) -> Table | None:
     """A row for each out-of-distribution set, for each method."""
     names = dict.fromkeys(
         n for m in methods for run in m.runs for n in run.results.out_of_distribution
@@ -245,7 +245,9 @@ def _detected(detections: Sequence[Detection], metric: str) -> Cell:
     return Cell(with_spread(metric, values[0], over_subsets))
 
 
-def _metric(method: Shown, metric: str, read: Callable[[Reported], Split | None]) -> Cell:
+def _metric(
+    method: ShownMethod, metric: str, read: Callable[[Reported], SplitResult | None]
+) -> Cell:
     """Over the seeds of a method."""
     values = [s.metrics[metric] for run in method.runs if (s := read(run)) and metric in s.metrics]
     if not values:
@@ -253,14 +255,14 @@ def _metric(method: Shown, metric: str, read: Callable[[Reported], Split | None]
     return Cell(with_spread(metric, fmean(values), stdev(values) if len(values) > 1 else None))
 
 
-def all_runs(methods: Sequence[Shown]) -> list[Reported]:
+def all_runs(methods: Sequence[ShownMethod]) -> list[Reported]:
     """The runs of all methods."""
     return [run for method in methods for run in method.runs]
 
 
-def _seeds(methods: Sequence[Shown]) -> str:
+def _seeds(methods: Sequence[ShownMethod]) -> str:
     return _OVER_SEEDS if any(len(method.runs) > 1 for method in methods) else ""
 
 
-def _of(name: str, method: Shown, methods: Sequence[Shown]) -> str:
+def _of(name: str, method: ShownMethod, methods: Sequence[ShownMethod]) -> str:
     return f"{name} – {method.name}" if len(methods) > 1 else name

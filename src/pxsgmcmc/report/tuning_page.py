@@ -2,7 +2,7 @@
 
 from pxsgmcmc.report.drawing import style
 from pxsgmcmc.report.formatting import MISSING, count, duration, number, plain
-from pxsgmcmc.report.page import Folded, Section, render
+from pxsgmcmc.report.page import Folded, PageSection, render
 from pxsgmcmc.report.summary import Tile
 from pxsgmcmc.report.tables import Cell, Table
 from pxsgmcmc.report.tuning_figures import frontier_figure, mattered_figure, setting_figures
@@ -37,18 +37,18 @@ def write_tuning_page(tuning: Tuning, best: str = "") -> str:
     """
     with style():
         sections = [
-            Section(
+            PageSection(
                 "settings",
                 "Score against each setting",
                 figures=list(setting_figures(tuning)),
                 remarks=[_KEY],
             ),
-            Section(
+            PageSection(
                 "time",
                 "What it took, and what mattered",
                 figures=[*frontier_figure(tuning), *mattered_figure(tuning)],
             ),
-            Section(
+            PageSection(
                 "trials",
                 "The trials",
                 tables=[_table(tuning, _ranked(tuning)[:10], "The best of them")],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pxsgmcmc.report.formatting import plain
-from pxsgmcmc.report.reported import Reported, Shown
+from pxsgmcmc.report.reported import Reported, ShownMethod
 from pxsgmcmc.results import Verdict
 
 _SHOWN_WARNINGS = 3
@@ -36,7 +36,7 @@ def warnings_of(run: Reported) -> list[str]:
     return [plain(text, 500) for text in dict.fromkeys(warnings)]
 
 
-def judge(methods: Sequence[Shown]) -> Judgement:
+def judge(methods: Sequence[ShownMethod]) -> Judgement:
     """The verdict on one run, or in few words on several."""
     runs = [(method, run) for method in methods for run in method.runs]
     if len(runs) == 1:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from functools import cache
 
-from pxsgmcmc.config.model_sections import MLP
+from pxsgmcmc.config.model_sections import MLPSettings
 from pxsgmcmc.config.sampler_sections import HMC
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.reproduce.outcome import in_columns
-from pxsgmcmc.reproduce.plan import DIAGNOSE, STRESS, Task, is_done
+from pxsgmcmc.reproduce.plan import DIAGNOSE, STRESS, PlannedTask, is_done
 from pxsgmcmc.reproduce.scale import Scale
 
 COMPUTED = 15.0  # processor seconds of one computation
@@ -18,14 +18,14 @@ LONG = 48 * 3600.0  # seconds from which on it has to be asked for twice
 _UNITS = (("years", 365.25 * 86400.0), ("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0))
 
 
-def processor_seconds(task: Task, scale: Scale) -> float:
+def processor_seconds(task: PlannedTask, scale: Scale) -> float:
     """Of one task, on one core of a CPU."""
     config, cost = task.config, scale.cost
     if config is None:
         return COMPUTED
     chain, expansion = config.chain, config.expansion
     steps = chain.burn_in + chain.draws * chain.cycle_length
-    dense = isinstance(config.model, MLP)
+    dense = isinstance(config.model, MLPSettings)
     steps *= chain.batch_size / _usual_batch(scale) * (DENSE if dense else 1.0)
     steps *= config.sampler.leapfrog_steps if isinstance(config.sampler, HMC) else 1
     depth = expansion.out + expansion.into
@@ -41,7 +41,7 @@ def _usual_batch(scale: Scale) -> int:
     return scale.config({"sampler.name": "sgd", "sampler.step_size": 1.0}).chain.batch_size
 
 
-def wall_seconds(tasks: Sequence[Task], scale: Scale, at_once: int) -> float:
+def wall_seconds(tasks: Sequence[PlannedTask], scale: Scale, at_once: int) -> float:
     """Of all that is not done yet, with so many cores at work."""
     todo = [task for task in tasks if not is_done(task)]
     chains = sum(processor_seconds(task, scale) for task in todo if task.config is not None)
@@ -49,7 +49,9 @@ def wall_seconds(tasks: Sequence[Task], scale: Scale, at_once: int) -> float:
     return chains / at_once + computed
 
 
-def cost_lines(tasks: Sequence[Task], scale: Scale, seconds: float, at_once: int) -> list[str]:
+def cost_lines(
+    tasks: Sequence[PlannedTask], scale: Scale, seconds: float, at_once: int
+) -> list[str]:
     """Every task with its minutes, and all of them together, for people."""
     rows = [["", "run", "settings", "minutes of one core"]]
     for task in tasks:

@@ -81,7 +81,7 @@ class TableSpec(NamedTuple):
     note: str = ""
 
 
-class Part(NamedTuple):
+class ClaimPart(NamedTuple):
     """One statement of a claim.
 
     Attributes:
@@ -150,7 +150,7 @@ class Experiment(NamedTuple):
     arms: Callable[[Scale], Sequence[Arm]]
     tables: Callable[[Scale], Sequence[TableSpec]]
     published: Published = _NOTHING
-    claims: Callable[[Scale], Mapping[str, Sequence[Part]]] = lambda scale: {}
+    claims: Callable[[Scale], Mapping[str, Sequence[ClaimPart]]] = lambda scale: {}
     figures: Callable[[Scale], Sequence[FigureSpec]] = lambda scale: ()
     diagnosed: bool = False
     stressed: bool = False

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pxsgmcmc.report.drawing import DASHED, Curve, Drawing, draw, finished, panel, suited_scale
+from pxsgmcmc.report.drawing import DASHED, Drawing, DrawnCurve, draw, finished, panel, suited_scale
 from pxsgmcmc.report.drawing import scale as set_scale
 from pxsgmcmc.report.geometry_figures import FigureWords, plane_figure
 from pxsgmcmc.report.svg import MUTED, SERIES
 from pxsgmcmc.reproduce.experiment import FigureSpec
 from pxsgmcmc.reproduce.record import Record
-from pxsgmcmc.results import Plane
+from pxsgmcmc.results import PlaneResult
 
 
 class Series(NamedTuple):
@@ -65,9 +65,9 @@ def _lines(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
         x = _x_of(one.records, spec, len(curves[0]))
         alike = [curve for curve in curves if len(curve) == len(x)]
         for curve in alike if len(alike) > 1 else []:
-            draw(axes, Curve(x, curve), one.colour, linewidth=0.6, alpha=0.45)
+            draw(axes, DrawnCurve(x, curve), one.colour, linewidth=0.6, alpha=0.45)
         mean = _mean(alike)
-        draw(axes, Curve(x, mean), one.colour, linewidth=1.7)
+        draw(axes, DrawnCurve(x, mean), one.colour, linewidth=1.7)
         sentences.append(f"{one.name}: from {mean[0]:.3g} to {mean[-1]:.3g}.")
     return sentences
 
@@ -85,7 +85,7 @@ def _layers(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
             for key, curve in record.curves.items():
                 if key.startswith(f"{spec.curve}/"):
                     x = list(range(1, len(curve) + 1))
-                    draw(axes, Curve(x, curve), one.colour, linewidth=0.4, alpha=0.3)
+                    draw(axes, DrawnCurve(x, curve), one.colour, linewidth=0.4, alpha=0.3)
     return _lines(axes, spec, series)
 
 
@@ -97,7 +97,7 @@ def _roc(axes, spec: FigureSpec, series: Sequence[Series]) -> list[str]:
             y = record.curves.get(f"{spec.curve}/detections")
             if x and y:
                 look = {"linewidth": 1.5} if not number else {"linewidth": 0.6, "alpha": 0.4}
-                draw(axes, Curve([float(v or 0.0) for v in x], y), one.colour, **look)
+                draw(axes, DrawnCurve([float(v or 0.0) for v in x], y), one.colour, **look)
                 if not number:
                     sentences.append(f"{one.name} is drawn.")
     for which in ("x", "y"):
@@ -153,7 +153,7 @@ def _plane(spec: FigureSpec, series: Sequence[Series], name: str) -> Drawing | N
             }
             if kept["error"]:
                 first, second, third = map(int, kept["draws"])
-                plane = Plane(
+                plane = PlaneResult(
                     draws=(first, second, third),
                     points=list(zip(kept["points"][::2], kept["points"][1::2], strict=True)),
                     x=kept["x"],

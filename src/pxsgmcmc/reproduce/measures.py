@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from pxsgmcmc.results import Diagnostics, Extremes, Plane, Results, Spectra, Split
+from pxsgmcmc.results import Diagnostics, Extremes, PlaneResult, Results, SpectraResult, SplitResult
 
 Values = dict[str, float]
 Curves = dict[str, list[float | None]]
@@ -24,7 +24,7 @@ def values_of(results: Results) -> tuple[Values, Curves]:
         "counts/sampled": results.subject.sampled,
     }
     curves: Curves = {}
-    sets: dict[str, Split | None] = {
+    sets: dict[str, SplitResult | None] = {
         "train": results.train,
         "validation": results.validation,
         "test": results.test,
@@ -85,14 +85,14 @@ def diagnosed_values(diagnostics: Diagnostics) -> tuple[Values, Curves]:
             if series:
                 values[f"draws/{name}"] = fmean(series)
             curves[f"draws/{name}"] = list(getattr(distances, name)[0])
-    if isinstance(diagnostics.spectra, Spectra) and diagnostics.spectra.layers:
+    if isinstance(diagnostics.spectra, SpectraResult) and diagnostics.spectra.layers:
         _add_spectra(diagnostics.spectra.layers, values, curves)
     lines = getattr(diagnostics.connectivity, "lines", [])
     if lines:
         values["lines/barrier"] = fmean(line.barrier for line in lines)
         curves["lines/at"] = list(lines[0].at)
         curves["lines/error"] = [fmean(e) for e in zip(*(x.error for x in lines), strict=True)]
-    if isinstance(plane := diagnostics.plane, Plane):
+    if isinstance(plane := diagnostics.plane, PlaneResult):
         curves |= {"plane/x": list(plane.x), "plane/y": list(plane.y)}
         curves["plane/error"] = [value for row in plane.error for value in row]
         curves["plane/points"] = [value for point in plane.points for value in point]

@@ -87,7 +87,7 @@ def preconditioned(energy: Energy) -> Potential:
     return potential(forced)
 
 
-class Method(NamedTuple):
+class MixtureMethod(NamedTuple):
     """One way to sample the mixture."""
 
     name: str
@@ -96,21 +96,21 @@ class Method(NamedTuple):
     tested: bool = True  # by Metropolis
 
 
-def methods(step_size: float, leapfrog_steps: int, strength: float) -> list[Method]:
+def methods(step_size: float, leapfrog_steps: int, strength: float) -> list[MixtureMethod]:
     """What is compared."""
     U, force = potential(mixture25_energy), preconditioned(mixture25_energy)
     U_ridge = potential(mixture25_energy, partial(ridge, strength=strength))
     U_exact = potential(mixture25_energy, partial(exact, strength=strength))
     hmc = partial(make_hmc, step_size=step_size, leapfrog_steps=leapfrog_steps)
     return [
-        Method("standard", hmc(U), standard),
-        Method("standard, h=0.34", hmc(U, step_size=0.34), standard),
-        Method("flat", hmc(U), expand),
-        Method("ridge", hmc(U_ridge), expand),
-        Method("exact", hmc(U_exact), expand),
-        Method("flat, no test", hmc(U, metropolis=False), expand, tested=False),
-        Method("preconditioned", hmc(force), standard),
-        Method("precond. no test", hmc(force, metropolis=False), standard, tested=False),
+        MixtureMethod("standard", hmc(U), standard),
+        MixtureMethod("standard, h=0.34", hmc(U, step_size=0.34), standard),
+        MixtureMethod("flat", hmc(U), expand),
+        MixtureMethod("ridge", hmc(U_ridge), expand),
+        MixtureMethod("exact", hmc(U_exact), expand),
+        MixtureMethod("flat, no test", hmc(U, metropolis=False), expand, tested=False),
+        MixtureMethod("preconditioned", hmc(force), standard),
+        MixtureMethod("precond. no test", hmc(force, metropolis=False), standard, tested=False),
     ]
 
 
@@ -159,7 +159,7 @@ def result(name: str, y: np.ndarray, acceptance: np.ndarray) -> Result:
 
 
 def run(
-    method: Method, starts: Sequence[Point], *, seeds: int, draws: int, first_seed: int = 0
+    method: MixtureMethod, starts: Sequence[Point], *, seeds: int, draws: int, first_seed: int = 0
 ) -> Result:
     """A chain for each start and seed, all at once."""
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from pxsgmcmc.reproduce.claims import CLAIMS
-from pxsgmcmc.reproduce.tables import Made, Shown, measure_title, number
-from pxsgmcmc.reproduce.verdicts import Tested, Verdict
+from pxsgmcmc.reproduce.tables import Made, ShownTable, measure_title, number
+from pxsgmcmc.reproduce.verdicts import ClaimVerdict, Tested
 
 _RELATIONS = {"below": "<", "above": ">", "about": "≈"}
 
 
-def table_lines(table: Shown) -> list[str]:
+def table_lines(table: ShownTable) -> list[str]:
     """A table in columns, published values in brackets."""
     texts = [table.head]
     for label, cells in table.rows:
@@ -39,7 +39,7 @@ def part_sentence(tested: Tested) -> str:
     return f"{where}: {part.first} {relation} {factor}{second}: {values}{p}: {tested.word}"
 
 
-def verdict_sentence(name: str, verdict: Verdict) -> str:
+def verdict_sentence(name: str, verdict: ClaimVerdict) -> str:
     """A claim and what came of it, in a line."""
     counts = [sum(t.word == word for t in verdict.parts) for word in ("holds", "does not hold")]
     why = f" ({verdict.reason})" if verdict.reason else ""
@@ -65,7 +65,7 @@ def made_lines(made: Made) -> Iterable[str]:
         yield verdict_sentence(name, verdict)
 
 
-def claims_rows(verdicts: Mapping[str, Mapping[str, Verdict]]) -> list[list[str]]:
+def claims_rows(verdicts: Mapping[str, Mapping[str, ClaimVerdict]]) -> list[list[str]]:
     """A row a claim, a column a scale.
 
     Args:
@@ -87,7 +87,7 @@ def claims_rows(verdicts: Mapping[str, Mapping[str, Verdict]]) -> list[list[str]
 
 
 def claims_markdown(
-    verdicts: Mapping[str, Mapping[str, Verdict]], commands: Mapping[str, str]
+    verdicts: Mapping[str, Mapping[str, ClaimVerdict]], commands: Mapping[str, str]
 ) -> str:
     """The page of claims: a table, then every part with its numbers."""
     scales = list(verdicts)

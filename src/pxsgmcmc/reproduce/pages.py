@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pxsgmcmc.report.drawing import style
-from pxsgmcmc.report.page import Folded, Section, render
+from pxsgmcmc.report.page import Folded, PageSection, render
 from pxsgmcmc.report.tables import Cell, Table
 from pxsgmcmc.report.verdicts import Judgement
 from pxsgmcmc.reproduce.claims import CLAIMS
 from pxsgmcmc.reproduce.figures import Series, drawn
 from pxsgmcmc.reproduce.outcome import part_sentence
 from pxsgmcmc.reproduce.page_files import INDEX, KIND, check_pages, page_path
-from pxsgmcmc.reproduce.tables import Made, Shown
-from pxsgmcmc.reproduce.verdicts import Verdict
+from pxsgmcmc.reproduce.tables import Made, ShownTable
+from pxsgmcmc.reproduce.verdicts import ClaimVerdict
 from pxsgmcmc.store.files import write_file, writing
 
 _TONES = {"holds": "right", "does not hold": "wrong", "cannot be told": ""}
@@ -53,9 +53,9 @@ def page_of(made: Made) -> str:
             if (drawing := drawn(spec, series, f"figure-{number}")) is not None
         ]
     sections = [
-        Section("values", "Values", tables=[_table(table) for table in made.tables]),
-        Section("figures", "Figures", figures=figures),
-        Section(
+        PageSection("values", "Values", tables=[_table(table) for table in made.tables]),
+        PageSection("figures", "Figures", figures=figures),
+        PageSection(
             "claims",
             "Claims",
             tables=[_claims_table(made.verdicts)],
@@ -64,8 +64,8 @@ def page_of(made: Made) -> str:
                 for name, v in made.verdicts.items()
             ],
         ),
-        Section("notes", "What to know", remarks=list(made.notes)),
-        Section("runs", "The runs", tables=[_runs_table(made)]),
+        PageSection("notes", "What to know", remarks=list(made.notes)),
+        PageSection("runs", "The runs", tables=[_runs_table(made)]),
     ]
     return render(
         title=made.experiment.title,
@@ -98,12 +98,12 @@ def index_of(made: Sequence[Made], folder: Path) -> str:
     rows += [[Cell(name.removesuffix(".html"), link=name), *blank] for name in older]
     verdicts = {name: v for one in made for name, v in one.verdicts.items()}
     sections = [
-        Section(
+        PageSection(
             "experiments",
             "Experiments",
             tables=[Table("Tables and figures", ["", "seeds", "claims"], rows)],
         ),
-        Section("claims", "Claims", tables=[_claims_table(verdicts)]),
+        PageSection("claims", "Claims", tables=[_claims_table(verdicts)]),
     ]
     scale = made[0].planner.scale
     return render(
@@ -115,11 +115,11 @@ def index_of(made: Sequence[Made], folder: Path) -> str:
     )
 
 
-def _is_filled(section: Section) -> bool:
+def _is_filled(section: PageSection) -> bool:
     return bool(section.figures or section.remarks or any(table.rows for table in section.tables))
 
 
-def _table(table: Shown) -> Table:
+def _table(table: ShownTable) -> Table:
     """Our values, and those published below them in a row of their own."""
     rows = []
     for label, cells in table.rows:
@@ -129,7 +129,7 @@ def _table(table: Shown) -> Table:
     return Table(table.caption, table.head, rows, table.note)
 
 
-def _claims_table(verdicts: Mapping[str, Verdict]) -> Table:
+def _claims_table(verdicts: Mapping[str, ClaimVerdict]) -> Table:
     rows = []
     for name, verdict in verdicts.items():
         p = "" if verdict.p is None else f"{verdict.p:.2g}"
@@ -149,7 +149,7 @@ def _claims_table(verdicts: Mapping[str, Verdict]) -> Table:
     return Table("Claims of the paper", ["", "verdict", "parts that hold", "p"], rows, note)
 
 
-def _word_cell(name: str, verdict: Verdict) -> Cell:
+def _word_cell(name: str, verdict: ClaimVerdict) -> Cell:
     return Cell(f"{name} {verdict.word}".strip(), strong=True, tone=_TONES[verdict.word])
 
 
@@ -168,7 +168,7 @@ def _runs_table(made: Made) -> Table:
     return Table("Runs", ["", "health", "settings", "revision"], rows)
 
 
-def _judgement(verdicts: Mapping[str, Verdict]) -> Judgement | None:
+def _judgement(verdicts: Mapping[str, ClaimVerdict]) -> Judgement | None:
     if not verdicts:
         return None
     words = [verdict.word for verdict in verdicts.values()]
@@ -178,7 +178,7 @@ def _judgement(verdicts: Mapping[str, Verdict]) -> Judgement | None:
     return Judgement(healthy, f"Claims: {counts}", _names(verdicts), reasons[:6], 0)
 
 
-def _names(verdicts: Mapping[str, Verdict]) -> str:
+def _names(verdicts: Mapping[str, ClaimVerdict]) -> str:
     return "; ".join(f"{name} {verdict.word}" for name, verdict in verdicts.items())
 
 

@@ -35,7 +35,7 @@ _UNSTRESSED = {
 }
 
 
-class Task(NamedTuple):
+class PlannedTask(NamedTuple):
     """One run or computation to be made.
 
     Attributes:
@@ -58,7 +58,7 @@ class Task(NamedTuple):
     parts: tuple[str, ...]
     record: Path
     folder: Path
-    after: tuple["Task", ...] = ()
+    after: tuple["PlannedTask", ...] = ()
 
     @property
     def label(self) -> str:
@@ -160,11 +160,11 @@ class Planner:
         slug = re.sub(r"[^a-z0-9]+", "-", self._method(arm).lower()).strip("-")
         return Path(self.scale.name) / f"{slug}-{self.digest(arm)}" / f"seed-{seed}"
 
-    def task(self, arm: Arm, seed: int) -> Task:
+    def task(self, arm: Arm, seed: int) -> PlannedTask:
         """The run of an arm with a seed."""
         digest, name = self.digest(arm), self._name(arm, seed)
         parts = tuple(p for p in (EVALUATE, STRESS, DIAGNOSE) if p in self._parts[digest])
-        return Task(
+        return PlannedTask(
             arm,
             seed,
             digest,
@@ -178,7 +178,7 @@ class Planner:
 
     def tasks(
         self, experiments: Sequence[Experiment], seeds: Sequence[int], only: str | None = None
-    ) -> list[Task]:
+    ) -> list[PlannedTask]:
         """What the experiments need, seed by seed, each once.
 
         Args:
@@ -192,7 +192,7 @@ class Planner:
             if only not in names:
                 raise UserError(f"`--only` cannot be {only!r}; {did_you_mean(only, names)}")
             arms = [arm for arm in arms if only in (arm.label, arm.method)]
-        tasks: dict[tuple[str, int], Task] = {}
+        tasks: dict[tuple[str, int], PlannedTask] = {}
         for seed in seeds:
             for arm in arms:
                 if seed and arm.once:
@@ -216,7 +216,7 @@ def local_settings(arm: Arm) -> list[str]:
     return [name for name, value in arm.over.items() if isinstance(value, Needed | LastDraw)]
 
 
-def is_done(task: Task) -> bool:
+def is_done(task: PlannedTask) -> bool:
     """Whether a record has all that is asked of the task."""
     if not task.record.exists():
         return False

@@ -13,7 +13,7 @@ from pxsgmcmc.config import write_config
 from pxsgmcmc.evaluate.read_results import read_results
 from pxsgmcmc.reproduce import plan
 from pxsgmcmc.reproduce.measures import diagnosed_values, values_of
-from pxsgmcmc.reproduce.plan import Task, local_settings
+from pxsgmcmc.reproduce.plan import PlannedTask, local_settings
 from pxsgmcmc.reproduce.record import Record, rounded
 from pxsgmcmc.results import Diagnostics
 from pxsgmcmc.run.artifacts import Artifacts
@@ -23,7 +23,7 @@ from pxsgmcmc.store.layout import chain_folders
 DIAGNOSTICS = "eval/diagnostics.json"
 
 
-def record_of(task: Task, scale: str, command: str, seconds: float) -> Record:
+def record_of(task: PlannedTask, scale: str, command: str, seconds: float) -> Record:
     """What is kept of a run; several chains are judged first, here.
 
     Args:
@@ -70,7 +70,7 @@ def _acceptance(folder: Path) -> dict[str, float]:
     return {"chains/acceptance": fmean(rates)} if rates else {}
 
 
-def diverged_record(task: Task, scale: str, command: str, sentence: str) -> Record:
+def diverged_record(task: PlannedTask, scale: str, command: str, sentence: str) -> Record:
     """What is kept of a run that diverged: why."""
     return Record(
         **_facts(task, scale, command),
@@ -85,7 +85,7 @@ def diverged_record(task: Task, scale: str, command: str, sentence: str) -> Reco
     )
 
 
-def _facts(task: Task, scale: str, command: str) -> dict[str, Any]:
+def _facts(task: PlannedTask, scale: str, command: str) -> dict[str, Any]:
     assert task.config is not None
     return {
         "scale": scale,
@@ -105,7 +105,7 @@ def _without_folders(config: str, local: Sequence[str]) -> str:
     return "\n".join(x for x in config.splitlines() if not x.startswith(starts)) + "\n"
 
 
-def _judge_chains(task: Task) -> None:
+def _judge_chains(task: PlannedTask) -> None:
     from pxsgmcmc.config.evaluate_options import options_of
     from pxsgmcmc.config.opening import open_any
 

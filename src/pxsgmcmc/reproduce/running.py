@@ -19,7 +19,7 @@ from pxsgmcmc.jobs.display import Display
 from pxsgmcmc.reproduce import plan
 from pxsgmcmc.reproduce.computing import compute
 from pxsgmcmc.reproduce.experiment import Needed
-from pxsgmcmc.reproduce.plan import Task, is_done
+from pxsgmcmc.reproduce.plan import PlannedTask, is_done
 from pxsgmcmc.reproduce.reading import diverged_record, record_of
 from pxsgmcmc.reproduce.record import Record, write_record
 from pxsgmcmc.store.files import make_folders
@@ -27,7 +27,7 @@ from pxsgmcmc.store.files import make_folders
 DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
 
 
-def check_data(tasks: Sequence[Task]) -> None:
+def check_data(tasks: Sequence[PlannedTask]) -> None:
     """Hear of missing data now, with their address, and not from the first run."""
     configs = [task.config for task in tasks if task.config is not None]
     names = {config.data.name for config in configs if config.data is not None}
@@ -38,7 +38,7 @@ def check_data(tasks: Sequence[Task]) -> None:
 
 
 def make(
-    tasks: Sequence[Task], engine: Engine, *, title: str, command: str, scale: str
+    tasks: Sequence[PlannedTask], engine: Engine, *, title: str, command: str, scale: str
 ) -> int | None:
     """Make what has no record yet.
 
@@ -91,9 +91,9 @@ def make(
 class _Runs:
     """Runs of a plan, and the jobs that make them."""
 
-    def __init__(self, tasks: Sequence[Task], command: str, scale: str):
+    def __init__(self, tasks: Sequence[PlannedTask], command: str, scale: str):
         self._command, self._scale = command, scale
-        self._of: dict[Job, Task] = {}
+        self._of: dict[Job, PlannedTask] = {}
         self._left: dict[Path, set[Job]] = {}
         self._seconds: dict[Path, float] = {}
         for task in tasks:
@@ -126,7 +126,7 @@ class _Runs:
         return f"{task.label}: {made.headline}"
 
 
-def jobs_of(task: Task) -> list[Job]:
+def jobs_of(task: PlannedTask) -> list[Job]:
     """The jobs of a run: one, or one for each of its chains, which are then judged together."""
     config = task.config
     assert config is not None

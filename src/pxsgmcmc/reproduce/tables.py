@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pxsgmcmc.reproduce.experiment import Experiment, TableSpec
 from pxsgmcmc.reproduce.plan import Planner
 from pxsgmcmc.reproduce.record import Record
-from pxsgmcmc.reproduce.verdicts import Verdict, judge, value
+from pxsgmcmc.reproduce.verdicts import ClaimVerdict, judge, value
 
 MISSING = "–"
 _WORDS = {
@@ -47,19 +47,19 @@ _TITLES = {
 JPEG_TRAIN = ("ab44a0223be8", "3e4aadb93100")
 
 
-class Cell(NamedTuple):
+class PublishedCell(NamedTuple):
     """Our value and the published one, as text."""
 
     ours: str
     published: str = ""
 
 
-class Shown(NamedTuple):
+class ShownTable(NamedTuple):
     """A table, ready to be printed."""
 
     caption: str
     head: list[str]
-    rows: list[tuple[str, list[Cell]]]
+    rows: list[tuple[str, list[PublishedCell]]]
     note: str
 
 
@@ -78,8 +78,8 @@ class Made(NamedTuple):
     experiment: Experiment
     planner: Planner
     records: Mapping[str, Sequence[Record]]
-    tables: Sequence[Shown]
-    verdicts: Mapping[str, Verdict]
+    tables: Sequence[ShownTable]
+    verdicts: Mapping[str, ClaimVerdict]
     notes: Sequence[str]
 
 
@@ -156,17 +156,17 @@ def with_spread(values: Sequence[float]) -> str:
 
 def _table(
     spec: TableSpec, experiment: Experiment, records: Mapping[str, Sequence[Record]]
-) -> Shown:
+) -> ShownTable:
     rows = []
     for label, kept in records.items():
         cells = []
         for measure in spec.measures:
             values = [v for record in kept if (v := value(record, measure)) is not None]
             published = experiment.published.get((label, measure))
-            cells.append(Cell(with_spread(values), _published(published)))
+            cells.append(PublishedCell(with_spread(values), _published(published)))
         if any(cell.ours != MISSING or cell.published for cell in cells):
             rows.append((label, cells))
-    return Shown(spec.caption, ["", *map(measure_title, spec.measures)], rows, spec.note)
+    return ShownTable(spec.caption, ["", *map(measure_title, spec.measures)], rows, spec.note)
 
 
 def _published(known: tuple[float, float | None] | None) -> str:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from pxsgmcmc.evaluate.differences import FEWEST_PAIRS, LEVEL
 from pxsgmcmc.evaluate.seeds import holm, permutation_test, smallest_p, t_test
-from pxsgmcmc.reproduce.experiment import Part
+from pxsgmcmc.reproduce.experiment import ClaimPart
 from pxsgmcmc.reproduce.record import Record
 
 Word = Literal["holds", "does not hold", "cannot be told"]
@@ -35,7 +35,7 @@ class Tested(NamedTuple):
       word: the verdict on this part alone.
     """
 
-    part: Part
+    part: ClaimPart
     first: float | None
     second: float | None
     right: bool | None
@@ -45,7 +45,7 @@ class Tested(NamedTuple):
     word: Word
 
 
-class Verdict(NamedTuple):
+class ClaimVerdict(NamedTuple):
     """On a claim: the word, the parts, and why it cannot be told if so."""
 
     word: Word
@@ -62,7 +62,7 @@ class Verdict(NamedTuple):
         return max((t.p for t in known if t.p is not None), default=None)
 
 
-def judge(parts: Sequence[Part], records: Mapping[str, Sequence[Record]]) -> Verdict:
+def judge(parts: Sequence[ClaimPart], records: Mapping[str, Sequence[Record]]) -> ClaimVerdict:
     """The verdict on a claim.
 
     Args:
@@ -74,10 +74,10 @@ def judge(parts: Sequence[Part], records: Mapping[str, Sequence[Record]]) -> Ver
     tested = [_decided(t._replace(p=None if t.p is None else next(corrected))) for t in raw]
     words = [t.word for t in tested]
     if "does not hold" in words:
-        return Verdict("does not hold", tested)
+        return ClaimVerdict("does not hold", tested)
     if tested and all(word == "holds" for word in words):
-        return Verdict("holds", tested)
-    return Verdict("cannot be told", tested, _reason(tested))
+        return ClaimVerdict("holds", tested)
+    return ClaimVerdict("cannot be told", tested, _reason(tested))
 
 
 def value(record: Record, measure: str) -> float | None:
@@ -87,7 +87,7 @@ def value(record: Record, measure: str) -> float | None:
     return None if first is None or second is None else first - second
 
 
-def _test(part: Part, records: Mapping[str, Sequence[Record]]) -> Tested:
+def _test(part: ClaimPart, records: Mapping[str, Sequence[Record]]) -> Tested:
     a = _by_seed(records.get(part.first, ()), part.measure)
     if isinstance(part.second, str):
         b = _by_seed(records.get(part.second, ()), part.measure)
@@ -125,7 +125,7 @@ def _test(part: Part, records: Mapping[str, Sequence[Record]]) -> Tested:
 
 
 def _about_equal(
-    part: Part, first: float, second: float, x: list[float], y: list[float], paired: bool
+    part: ClaimPart, first: float, second: float, x: list[float], y: list[float], paired: bool
 ) -> Tested:
     """Within the margin, by two one-sided tests; apart, by a two-sided one."""
     margin, count = MARGIN * abs(second), min(len(x), len(y))

@@ -4,64 +4,70 @@ Plain structs of numbers and lists, without JAX or NumPy: the evaluation writes 
 and reports read them. Curves and tables only; per-draw outputs stay elsewhere.
 """
 
-from pxsgmcmc.results.classification import Detection, Gallery, Picture, Reliability, RiskCoverage
-from pxsgmcmc.results.comparison import Comparison, Difference, Method, Row, Summary
+from pxsgmcmc.results.classification import (
+    Detection,
+    Gallery,
+    Picture,
+    ReliabilityResult,
+    RiskCoverageResult,
+)
+from pxsgmcmc.results.comparison import ComparedMethod, Comparison, Difference, Row, Summary
 from pxsgmcmc.results.diagnostics import (
     Connection,
     Connectivity,
-    Convergence,
+    ConvergenceResult,
     Diagnostics,
-    Distances,
+    DistancesResult,
     Extremes,
     GroupTemperature,
     Number,
-    Plane,
+    PlaneResult,
     Skipped,
-    Spectra,
-    Temperatures,
+    SpectraResult,
+    TemperaturesResult,
     from_number,
     to_number,
 )
-from pxsgmcmc.results.evaluation import Corruptions, Results, Split
+from pxsgmcmc.results.evaluation import Corruptions, Results, SplitResult
 from pxsgmcmc.results.part import Curve, Part, Subject, Verdict, write
-from pxsgmcmc.results.regression import Band, Points, Regression, Spread
+from pxsgmcmc.results.regression import Band, Points, Regression, SpreadResult
 from pxsgmcmc.results.tuning import SearchRange, Trial, TrialScore, Tuning
 from pxsgmcmc.results.validation import Validation
 
 __all__ = [
     "Band",
+    "ComparedMethod",
     "Comparison",
     "Connection",
     "Connectivity",
-    "Convergence",
+    "ConvergenceResult",
     "Corruptions",
     "Curve",
     "Detection",
     "Diagnostics",
     "Difference",
-    "Distances",
+    "DistancesResult",
     "Extremes",
     "Gallery",
     "GroupTemperature",
-    "Method",
     "Number",
     "Part",
     "Picture",
-    "Plane",
+    "PlaneResult",
     "Points",
     "Regression",
-    "Reliability",
+    "ReliabilityResult",
     "Results",
-    "RiskCoverage",
+    "RiskCoverageResult",
     "Row",
     "SearchRange",
     "Skipped",
-    "Spectra",
-    "Split",
-    "Spread",
+    "SpectraResult",
+    "SplitResult",
+    "SpreadResult",
     "Subject",
     "Summary",
-    "Temperatures",
+    "TemperaturesResult",
     "Trial",
     "TrialScore",
     "Tuning",

@@ -6,7 +6,7 @@
 from pxsgmcmc.results.part import Part
 
 
-class Reliability(Part):
+class ReliabilityResult(Part):
     """Confidence and accuracy by bin; empty bins have count 0 and null."""
 
     edges: list[float]
@@ -15,7 +15,7 @@ class Reliability(Part):
     accuracy: list[float | None]
 
 
-class RiskCoverage(Part):
+class RiskCoverageResult(Part):
     """Error among the most certain share of the data, thinned to at most 200 points."""
 
     coverage: list[float]

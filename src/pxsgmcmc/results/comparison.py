@@ -8,7 +8,7 @@ from typing import Literal
 from pxsgmcmc.results.part import Part
 
 
-class Method(Part):
+class ComparedMethod(Part):
     """Runs that differ in nothing but their seed."""
 
     name: str  # `method`, with the beginning of `settings` where that alone would not tell it apart
@@ -60,7 +60,7 @@ class Comparison(Part):
 
     data: str
     model: str
-    methods: list[Method]
+    methods: list[ComparedMethod]
     rows: list[Row]
     differences: list[Difference]  # empty where a method has one seed, or there is one method
     notes: list[str]  # sentences that belong below the table

@@ -44,7 +44,7 @@ class Skipped(Part, tag="skipped"):
     reason: str
 
 
-class Distances(Part, tag="distances"):
+class DistancesResult(Part, tag="distances"):
     """Between consecutive draws of each chain, one list a chain."""
 
     d: list[list[float]]
@@ -59,7 +59,7 @@ class Extremes(Part):
     condition: list[float | None]
 
 
-class Spectra(Part, tag="spectra"):
+class SpectraResult(Part, tag="spectra"):
     """Singular values by layer."""
 
     layers: dict[str, Extremes]
@@ -82,7 +82,7 @@ class Connectivity(Part, tag="connectivity"):
     lines: list[Connection]
 
 
-class Plane(Part, tag="plane"):
+class PlaneResult(Part, tag="plane"):
     """Error on the plane through three draws of the first chain, on training images."""
 
     draws: tuple[int, int, int]
@@ -92,7 +92,7 @@ class Plane(Part, tag="plane"):
     error: list[list[float]]  # [y][x]
 
 
-class Convergence(Part, tag="convergence"):
+class ConvergenceResult(Part, tag="convergence"):
     """R-hat and effective sample sizes: of the energy, and of predictive probabilities.
 
     Of what does not change neither is defined; where chains stand still in different places, R-hat
@@ -116,7 +116,7 @@ class GroupTemperature(Part):
     high: float
 
 
-class Temperatures(Part, tag="temperatures"):
+class TemperaturesResult(Part, tag="temperatures"):
     """At the last state, by group; empty where a sampler has no such temperature."""
 
     kinetic: dict[str, GroupTemperature]
@@ -127,13 +127,13 @@ class Diagnostics(Part):
     """All of `eval/diagnostics.json`."""
 
     subject: Subject
-    distances: Distances | Skipped
-    spectra: Spectra | Skipped  # of the collapsed convolutions and dense layers
-    factors: Spectra | Skipped  # of the factors, at the last state: one value a chain
+    distances: DistancesResult | Skipped
+    spectra: SpectraResult | Skipped  # of the collapsed convolutions and dense layers
+    factors: SpectraResult | Skipped  # of the factors, at the last state: one value a chain
     connectivity: Connectivity | Skipped
-    plane: Plane | Skipped
-    convergence: Convergence | Skipped
-    temperatures: Temperatures | Skipped
+    plane: PlaneResult | Skipped
+    convergence: ConvergenceResult | Skipped
+    temperatures: TemperaturesResult | Skipped
     verdict: Verdict | None = None
     format: Literal[1] = 1
 

@@ -10,15 +10,15 @@ import msgspec
 from pxsgmcmc.results.classification import (
     Detection,
     Gallery,
-    Reliability,
-    RiskCoverage,
+    ReliabilityResult,
+    RiskCoverageResult,
 )
 from pxsgmcmc.results.part import Curve, Part, Subject, Verdict
 from pxsgmcmc.results.printed import results_in_lines
 from pxsgmcmc.results.regression import Regression
 
 
-class Split(Part):
+class SplitResult(Part):
     """The draws together, and one by one, on labelled data."""
 
     rows: int
@@ -33,21 +33,21 @@ class Corruptions(Part):
     names: list[str]
     severities: list[int]
     values: dict[str, list[list[float]]]  # metric -> [corruption][severity]
-    pooled: dict[str, Split]  # severity as text, and "all"
+    pooled: dict[str, SplitResult]  # severity as text, and "all"
 
 
 class Results(Part):
     """All of `results.json`. A part that was not asked for, or cannot be had, is None or empty."""
 
     subject: Subject
-    train: Split
-    test: Split
-    validation: Split | None = None
+    train: SplitResult
+    test: SplitResult
+    validation: SplitResult | None = None
     by_draws: Curve | None = None  # test metrics of the first 1, 2, ... draws together
     by_burn_in: Curve | None = None  # "individual_nll", "ensemble_nll", "..._err" or "..._rmse"
-    reliability: Reliability | None = None
-    risk_coverage: RiskCoverage | None = None
-    shifts: dict[str, Split] = msgspec.field(default_factory=dict)
+    reliability: ReliabilityResult | None = None
+    risk_coverage: RiskCoverageResult | None = None
+    shifts: dict[str, SplitResult] = msgspec.field(default_factory=dict)
     corruptions: Corruptions | None = None
     out_of_distribution: dict[str, Detection] = msgspec.field(default_factory=dict)
     gallery: Gallery | None = None

@@ -16,7 +16,7 @@ class Points(Part):
     std: list[float | None]  # None where it is infinite
 
 
-class Spread(Part):
+class SpreadResult(Part):
     """Error among rows of like predicted spread, bins of equal count."""
 
     std: list[float | None]  # root mean square of the predicted ones
@@ -44,5 +44,5 @@ class Regression(Part):
     pit_counts: list[int]
     nominal: list[float]  # probabilities of central intervals
     coverage: list[float]  # share of the data within them, pooled over targets
-    spread: list[Spread]  # one for each target
+    spread: list[SpreadResult]  # one for each target
     bands: list[Band] = msgspec.field(default_factory=list)  # where there is only one input

@@ -6,11 +6,11 @@ import msgspec
 
 from pxsgmcmc.config.data_description import DataDescription
 from pxsgmcmc.data.standardise import Standardisation
-from pxsgmcmc.sklearn.programs import Model
+from pxsgmcmc.sklearn.programs import EstimatorModel
 
 
 def described(
-    model: Model,
+    model: EstimatorModel,
     names: tuple[str, ...],
     feature_names: tuple[str, ...],
     inputs: Standardisation,

@@ -23,7 +23,7 @@ from pxsgmcmc.sklearn.described import described
 from pxsgmcmc.sklearn.fitted import Fitted, stacked_draws, tree_of
 from pxsgmcmc.sklearn.frames import FrameOutput
 from pxsgmcmc.sklearn.networks import hashable, network_of
-from pxsgmcmc.sklearn.programs import Model, forward_for, prior_of, program_for
+from pxsgmcmc.sklearn.programs import EstimatorModel, forward_for, prior_of, program_for
 from pxsgmcmc.sklearn.rows import WeightedRows, filled, round_size, standardisation
 from pxsgmcmc.store import open_run
 from pxsgmcmc.store.layout import chain_folder
@@ -197,10 +197,10 @@ class PXEstimator(FrameOutput, BaseEstimator):
             return check_count("random_state", self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _make_model(self, features: int, targets: int) -> Model:
+    def _make_model(self, features: int, targets: int) -> EstimatorModel:
         likelihood = self._likelihood()
         network = network_of(self.network, features, likelihood.outputs(targets))
-        return Model(network, likelihood, features, targets)
+        return EstimatorModel(network, likelihood, features, targets)
 
     def _program(self, rows: int, sampler: str | None = None) -> Program:
         """The program for so many distinct rows, of the sampler that was asked for or another."""

@@ -18,7 +18,7 @@ KEPT = 64  # programs
 
 
 @dataclass(frozen=True)
-class Model:
+class EstimatorModel:
     """A network and a likelihood for data of one shape; two fits with equal ones share programs.
 
     Attributes:
@@ -46,13 +46,13 @@ class Model:
 
 
 @functools.lru_cache(maxsize=KEPT)
-def program_for(model: Model, spec: Spec, prior: Any) -> Program:
+def program_for(model: EstimatorModel, spec: Spec, prior: Any) -> Program:
     """The program of a model, made once; `prior` is a key for what was given as `prior=`."""
     return make_program(model.problem(), replace(spec, prior=prior_of(prior)))
 
 
 @functools.lru_cache(maxsize=KEPT)
-def forward_for(model: Model) -> Any:
+def forward_for(model: EstimatorModel) -> Any:
     """(stacked parameters of all draws, inputs) -> (draws, rows, numbers), compiled by size."""
     forward = jax.vmap(model.problem().distribution, (0, None))
     return jax.jit(forward, compiler_options=quick_options())

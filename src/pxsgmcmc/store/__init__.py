@@ -38,15 +38,15 @@ from pxsgmcmc.store.chains import create_chains, verify_chains
 from pxsgmcmc.store.contents import Draw
 from pxsgmcmc.store.files import StorageFull
 from pxsgmcmc.store.opening import create_run, open_run
-from pxsgmcmc.store.run import Run, SavedState
+from pxsgmcmc.store.run import SavedState, StoredRun
 from pxsgmcmc.store.verify import Findings, verify
 
 __all__ = [
     "Draw",
     "Findings",
-    "Run",
     "SavedState",
     "StorageFull",
+    "StoredRun",
     "create_chains",
     "create_run",
     "open_run",

@@ -89,7 +89,7 @@ class _Accepted(msgspec.Struct):
     changes: list[_Change]
 
 
-class Progress(msgspec.Struct):
+class RunProgress(msgspec.Struct):
     """What was learnt on the way."""
 
     draws: _Count = 0

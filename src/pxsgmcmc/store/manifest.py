@@ -82,7 +82,7 @@ def read(folder: Path) -> Manifest:
         if _holds_anything(folder):
             raise
         raise UserError(f"`{folder}` must be a run directory, but it has no manifest.") from error
-    for part, kind in (("origin", known_facts.Origin), ("progress", known_facts.Progress)):
+    for part, kind in (("origin", known_facts.Origin), ("progress", known_facts.RunProgress)):
         try:
             known_facts.check_facts(getattr(manifest, part), kind)
         except msgspec.ValidationError as error:

@@ -9,7 +9,7 @@ from pxsgmcmc.errors import UserError, printable
 from pxsgmcmc.store import contents, files, journal, layout, lock, manifest, sealed
 from pxsgmcmc.store.manifest import version
 from pxsgmcmc.store.repair import Resumption, repair
-from pxsgmcmc.store.run import Run
+from pxsgmcmc.store.run import StoredRun
 
 _FIRST_FILES = (layout.CONFIG, layout.INDEX, layout.LOG, layout.MANIFEST)
 _FOLDERS = (layout.DRAWS, layout.STATE)
@@ -17,7 +17,7 @@ _FOLDERS = (layout.DRAWS, layout.STATE)
 
 def create_run(
     path: str | Path, config: str, origin: dict[str, Any], *, say: Callable[[str], object] = str
-) -> Run:
+) -> StoredRun:
     r"""Make a run directory and become its writer.
 
     Args:
@@ -57,12 +57,12 @@ def create_run(
         raise
     start = journal.start(facts.identity)
     committed = contents.Contents(facts, config, [], [start])
-    return Run(folder, committed, (lease, Resumption(0, 0, start, False, [])), [])
+    return StoredRun(folder, committed, (lease, Resumption(0, 0, start, False, [])), [])
 
 
 def open_run(
     path: str | Path, *, writable: bool = False, say: Callable[[str], object] = str
-) -> Run:
+) -> StoredRun:
     """Open a run directory.
 
     Args:
@@ -83,7 +83,7 @@ def open_run(
     if made_by != version():
         notes.append(f"`{folder}` was made by version {printable(made_by)}, this is {version()}.")
     if not writable:
-        return Run(folder, committed, None, notes)
+        return StoredRun(folder, committed, None, notes)
     lease = lock.acquire(folder, say)
     try:
         with lease.committing():
@@ -92,7 +92,7 @@ def open_run(
     except BaseException:
         lease.release()
         raise
-    return Run(folder, committed, (lease, resumed), notes + resumed.notes)
+    return StoredRun(folder, committed, (lease, resumed), notes + resumed.notes)
 
 
 def check_free(folder: Path) -> None:

@@ -34,7 +34,7 @@ class SavedState(NamedTuple):
     notes: list[str]
 
 
-class Run:
+class StoredRun:
     """A run directory, from `create_run` or `open_run`; a `with` statement frees the lock.
 
     Attributes:
@@ -62,7 +62,7 @@ class Run:
             self._serial, self._made = resumed.serial, resumed.draws
             self._log_end, self._last_is_good = resumed.log, resumed.last_is_good
 
-    def __enter__(self) -> "Run":
+    def __enter__(self) -> "StoredRun":
         """This run."""
         return self
 

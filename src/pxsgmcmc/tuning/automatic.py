@@ -7,7 +7,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from pxsgmcmc.config.build import Built
-from pxsgmcmc.config.sampler_sections import AUTO, AnySampler, Cyclical, Groups
+from pxsgmcmc.config.sampler_sections import AUTO, AnySampler, CyclicalSettings, Groups
 from pxsgmcmc.config.schema import Config, Measured
 from pxsgmcmc.config.validate import automatic_settings
 from pxsgmcmc.errors import UserError
@@ -41,7 +41,7 @@ def measure_there(built: Built) -> Pilot:
     config, chain = built.config, built.config.chain
     step_size = config.sampler.step_size
     cycle_length = None
-    if isinstance(step_size, Cyclical):
+    if isinstance(step_size, CyclicalSettings):
         cycle_length = step_size.period or chain.cycle_length
     there: dict[str, Any] = {
         "batch_size": chain.batch_size,
@@ -80,7 +80,7 @@ def filled_config(config: Config, measured: Pilot) -> Config:
 def _chosen(measured: Pilot, tag: str, sampler: AnySampler) -> tuple[float, dict[str, float]]:
     """Step size or peak, and friction by group, where one of them may be given."""
     step_size, friction = sampler.step_size, getattr(sampler, "friction", AUTO)
-    peak = step_size.peak if isinstance(step_size, Cyclical) else step_size
+    peak = step_size.peak if isinstance(step_size, CyclicalSettings) else step_size
     if friction == AUTO and peak == AUTO:
         found = measured.recommend(tag)
         return found.step_size, dict(found.friction)
@@ -132,7 +132,7 @@ def _step_with(measured: Pilot, tag: str, friction: dict[str, float]) -> float:
 def _filled(sampler: AnySampler, peak: float, friction: dict[str, float]) -> AnySampler:
     """The section with numbers."""
     step_size = sampler.step_size
-    cyclical = isinstance(step_size, Cyclical)
+    cyclical = isinstance(step_size, CyclicalSettings)
     changes: dict[str, Any] = {"step_size": replace(step_size, peak=peak) if cyclical else peak}
     if getattr(sampler, "friction", None) == AUTO:
         one = friction["base"] if set(friction) == {"base"} else None

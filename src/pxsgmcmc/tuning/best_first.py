@@ -45,7 +45,7 @@ class Axis(NamedTuple):
         return self.centre * 2.0**exponent
 
 
-class Chain(NamedTuple):
+class PlannedChain(NamedTuple):
     """One run to be made: a method at a point with a seed."""
 
     method: str
@@ -53,7 +53,7 @@ class Chain(NamedTuple):
     seed: int
 
 
-Losses = Mapping[Chain, float]  # infinite where the chain diverged
+Losses = Mapping[PlannedChain, float]  # infinite where the chain diverged
 
 
 class Rules(NamedTuple):
@@ -70,7 +70,7 @@ class Rules(NamedTuple):
     most: int
 
 
-class Standing(NamedTuple):
+class PointStanding(NamedTuple):
     """A point with the mean of its losses so far."""
 
     loss: float
@@ -78,12 +78,12 @@ class Standing(NamedTuple):
     seeds: int
 
 
-def replay(rules: Rules, known: Losses) -> tuple[dict[Chain, float], list[Chain]]:
+def replay(rules: Rules, known: Losses) -> tuple[dict[PlannedChain, float], list[PlannedChain]]:
     """Follow the search through `known`: the losses it used, and the chains it asks for next.
 
     The search is over when it asks for none.
     """
-    used: dict[Chain, float] = {}
+    used: dict[PlannedChain, float] = {}
     while wave := _next_wave(rules, used):
         missing = [chain for chain in wave if chain not in known]
         if missing:
@@ -92,13 +92,13 @@ def replay(rules: Rules, known: Losses) -> tuple[dict[Chain, float], list[Chain]
     return used, []
 
 
-def ranking(losses: Losses, method: str) -> list[Standing]:
+def ranking(losses: Losses, method: str) -> list[PointStanding]:
     """The points of a method, best first."""
     by_point: dict[Point, list[float]] = {}
     for chain, loss in losses.items():
         if chain.method == method:
             by_point.setdefault(chain.point, []).append(loss)
-    return sorted(Standing(statistics.fmean(x), p, len(x)) for p, x in by_point.items())
+    return sorted(PointStanding(statistics.fmean(x), p, len(x)) for p, x in by_point.items())
 
 
 def settled(rules: Rules, losses: Losses, method: str) -> bool:
@@ -106,7 +106,7 @@ def settled(rules: Rules, losses: Losses, method: str) -> bool:
     return not _wanted(rules, losses, method)
 
 
-def _next_wave(rules: Rules, losses: Losses) -> list[Chain]:
+def _next_wave(rules: Rules, losses: Losses) -> list[PlannedChain]:
     used = {method: sum(chain.method == method for chain in losses) for method in rules.axes}
     waves = {
         method: _wanted(rules, losses, method)[: rules.most - used[method]] for method in rules.axes
@@ -122,18 +122,20 @@ def _next_wave(rules: Rules, losses: Losses) -> list[Chain]:
     return [chain for chain in turns if chain is not None]
 
 
-def _wanted(rules: Rules, losses: Losses, method: str) -> list[Chain]:
+def _wanted(rules: Rules, losses: Losses, method: str) -> list[PlannedChain]:
     """What the method still needs before it is settled, as far as can be said now."""
     points = itertools.product(*(axis.grid for axis in rules.axes[method]))
-    grid = [Chain(method, point, rules.seeds[0]) for point in points]
+    grid = [PlannedChain(method, point, rules.seeds[0]) for point in points]
     missing = [chain for chain in grid if chain not in losses]
     return missing or _lacks(rules, losses, method, ranking(losses, method)[0].point)
 
 
-def _lacks(rules: Rules, losses: Losses, method: str, point: Point) -> list[Chain]:
+def _lacks(rules: Rules, losses: Losses, method: str, point: Point) -> list[PlannedChain]:
     """Seeds the point has not been tried with; if there are none, neighbours not tried."""
-    seeds = [Chain(method, point, seed) for seed in rules.seeds]
-    around = [Chain(method, p, rules.seeds[0]) for p in neighbours(rules.axes[method], point)]
+    seeds = [PlannedChain(method, point, seed) for seed in rules.seeds]
+    around = [
+        PlannedChain(method, p, rules.seeds[0]) for p in neighbours(rules.axes[method], point)
+    ]
     return [c for c in seeds if c not in losses] or [c for c in around if c not in losses]
 
 
@@ -148,7 +150,7 @@ def neighbours(axes: Sequence[Axis], point: Point) -> list[Point]:
     return [(*point[:i], point[i] + move, *point[i + 1 :]) for i, move in moves]
 
 
-def _runners_up(rules: Rules, losses: Losses, method: str, count: int) -> list[Chain]:
+def _runners_up(rules: Rules, losses: Losses, method: str, count: int) -> list[PlannedChain]:
     """The first `count` chains that the next best points lack."""
     lists = (_lacks(rules, losses, method, s.point) for s in ranking(losses, method))
     distinct = dict.fromkeys(itertools.chain.from_iterable(lists))

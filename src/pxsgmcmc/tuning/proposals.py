@@ -5,7 +5,7 @@ from typing import Protocol
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.results import SearchRange, Trial, Tuning
-from pxsgmcmc.tuning.best_first import Axis, Chain, Rules, replay
+from pxsgmcmc.tuning.best_first import Axis, PlannedChain, Rules, replay
 from pxsgmcmc.tuning.space import as_setting
 
 METHOD = "tuned"  # the lattice search knows several methods; here there is one
@@ -66,9 +66,9 @@ def _axis(place: SearchRange) -> Axis:
     return Axis(place.name, place.start, grid=(0,), stride=stride)
 
 
-def _chain(axes: list[Axis], trial: Trial) -> Chain:
+def _chain(axes: list[Axis], trial: Trial) -> PlannedChain:
     point = (round(math.log2(trial.settings[axis.name] / axis.centre)) for axis in axes)
-    return Chain(METHOD, tuple(point), 0)
+    return PlannedChain(METHOD, tuple(point), 0)
 
 
 def _loss(trial: Trial, tuning: Tuning) -> float:

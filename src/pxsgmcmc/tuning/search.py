@@ -22,7 +22,7 @@ from pxsgmcmc.jobs import SAMPLE, VALIDATE, Ended, Engine, Job, JobFailed
 from pxsgmcmc.jobs.display import Display
 from pxsgmcmc.jobs.job import read_validation
 from pxsgmcmc.store.files import read_file, write_file
-from pxsgmcmc.tuning.best_first import Chain, Rules, neighbours, ranking, replay, settled
+from pxsgmcmc.tuning.best_first import PlannedChain, Rules, neighbours, ranking, replay, settled
 
 _MOST = 1 << 26  # bytes of a file of outcomes
 DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
@@ -44,19 +44,19 @@ class Study(NamedTuple):
     base: tuple[str, ...] = ()
 
 
-def settings_of(rules: Rules, chain: Chain) -> dict[str, Any]:
+def settings_of(rules: Rules, chain: PlannedChain) -> dict[str, Any]:
     """The values at the chain's point, by name."""
     axes = rules.axes[chain.method]
     return {axis.name: axis.value(k) for axis, k in zip(axes, chain.point, strict=True)}
 
 
-def flags_of(rules: Rules, chain: Chain) -> list[str]:
+def flags_of(rules: Rules, chain: PlannedChain) -> list[str]:
     """The chain's settings and seed as flags of `pxsgmcmc run`."""
     values = settings_of(rules, chain) | {"seed": chain.seed}
     return [word for name, value in values.items() for word in (f"--{name}", repr(value))]
 
 
-def job_of(study: Study, chain: Chain, folder: Path) -> Job:
+def job_of(study: Study, chain: PlannedChain, folder: Path) -> Job:
     """The job that tries the chain, in a run directory of its own below `folder`."""
     # One thread each, since several trials share the machine.
     flags = [*study.base, "--threads", "1", *flags_of(study.rules, chain)]
@@ -107,7 +107,7 @@ class Book:
 
     def __init__(self, study: Study, path: Path):
         self.study, self.path = study, path
-        self.trials: dict[Chain, dict[str, Any]] = {}
+        self.trials: dict[PlannedChain, dict[str, Any]] = {}
         if os.path.lexists(path):
             kept = _read(path)
             if kept.design != self.design:
@@ -117,7 +117,7 @@ class Book:
                 )
             for row in kept.trials:
                 outcome = {"nll": row.nll, "err": row.err, "seconds": row.seconds}
-                self.trials[Chain(row.method, row.point, row.seed)] = outcome
+                self.trials[PlannedChain(row.method, row.point, row.seed)] = outcome
 
     @functools.cached_property
     def design(self) -> dict[str, Any]:
@@ -139,11 +139,11 @@ class Book:
         return json.loads(json.dumps(design))
 
     @property
-    def losses(self) -> dict[Chain, float]:
+    def losses(self) -> dict[PlannedChain, float]:
         """The score of every chain; infinite where it diverged."""
         return {c: math.inf if t["nll"] is None else t["nll"] for c, t in self.trials.items()}
 
-    def add(self, chain: Chain, outcome: dict[str, Any]) -> str:
+    def add(self, chain: PlannedChain, outcome: dict[str, Any]) -> str:
         """Keep an outcome; returns a sentence on it and on who leads."""
         self.trials[chain] = outcome
         self.save()
@@ -169,7 +169,7 @@ class Book:
         write_file(self.path, f'{text},\n "trials": [\n{lines}\n ]\n}}\n'.encode())
 
 
-def chosen(rules: Rules, losses: dict[Chain, float]) -> dict[str, Any]:
+def chosen(rules: Rules, losses: dict[PlannedChain, float]) -> dict[str, Any]:
     """The leading settings of each method, with what speaks for them."""
     used, wave = replay(rules, losses)
     choices = {}
@@ -179,7 +179,7 @@ def chosen(rules: Rules, losses: dict[Chain, float]) -> dict[str, Any]:
         best = standings[0]
         points = [standing.point for standing in standings]
         choices[method] = {
-            "settings": settings_of(rules, Chain(method, best.point, 0)),
+            "settings": settings_of(rules, PlannedChain(method, best.point, 0)),
             "validation_nll": [used[c] for c in used if c[:2] == (method, best.point)],
             "mean": best.loss,
             "settled": settled(rules, used, method),

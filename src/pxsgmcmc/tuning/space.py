@@ -8,7 +8,7 @@ import msgspec
 
 from pxsgmcmc.config import Config, parse_config, write_config
 from pxsgmcmc.config.known_settings import value_at
-from pxsgmcmc.config.sampler_sections import Cyclical, Groups
+from pxsgmcmc.config.sampler_sections import CyclicalSettings, Groups
 from pxsgmcmc.errors import UserError, one_line
 from pxsgmcmc.results import SearchRange
 
@@ -30,7 +30,7 @@ Asked = Mapping[str, Any]  # name -> (low, high), True, False or a number
 def usual_settings(config: Config) -> list[str]:
     """Names of the settings that are searched unless told otherwise."""
     sampler = config.sampler
-    cyclical = isinstance(sampler.step_size, Cyclical)
+    cyclical = isinstance(sampler.step_size, CyclicalSettings)
     names = ["sampler.step_size.peak" if cyclical else "sampler.step_size"]
     friction = getattr(sampler, "friction", None)
     if isinstance(friction, Groups):

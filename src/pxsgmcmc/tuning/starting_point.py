@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pxsgmcmc.config import Config
 from pxsgmcmc.config.build import Built, build
-from pxsgmcmc.config.sampler_sections import AUTO, SGHMC, SGLD, SGNHT, Cyclical
+from pxsgmcmc.config.sampler_sections import AUTO, SGHMC, SGLD, SGNHT, CyclicalSettings
 from pxsgmcmc.config.validate import automatic_settings
 from pxsgmcmc.errors import Diverged, UserError
 from pxsgmcmc.problem import Problem
@@ -85,7 +85,7 @@ def _asking(config: Config) -> Config | None:
     if config.expansion.frozen or sampler.noise != 1.0:
         return None
     step_size = sampler.step_size
-    step_size = replace(step_size, peak=AUTO) if isinstance(step_size, Cyclical) else AUTO
+    step_size = replace(step_size, peak=AUTO) if isinstance(step_size, CyclicalSettings) else AUTO
     changes: dict[str, Any] = {"step_size": step_size}
     if not isinstance(sampler, SGLD):
         changes["friction"] = AUTO

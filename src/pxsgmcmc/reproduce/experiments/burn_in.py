@@ -1,6 +1,6 @@
 """Figure E: how many draws to leave out."""
 
-from pxsgmcmc.reproduce.experiment import Arm, Experiment, FigureSpec, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Experiment, FigureSpec, TableSpec
 from pxsgmcmc.reproduce.scale import Scale
 
 _DRAWS = {"desk": 60, "laptop": 40, "paper": 100}
@@ -37,7 +37,7 @@ EXPERIMENT = Experiment(
             "those of all draws, none left out.",
         )
     ],
-    claims=lambda scale: {"C16": [Part("burn_in/needed", "PX-SGHMC", "below", "SGHMC")]},
+    claims=lambda scale: {"C16": [ClaimPart("burn_in/needed", "PX-SGHMC", "below", "SGHMC")]},
     figures=lambda scale: [
         _figure("individual", "Single draws", "nll"),
         _figure("ensemble", "Averaged draws", "nll"),

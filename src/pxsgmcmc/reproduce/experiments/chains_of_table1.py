@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pxsgmcmc.reproduce.experiment import Arm, Part, Published, Relation
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Published, Relation
 from pxsgmcmc.reproduce.methods import BASELINES, PUBLISHED_FIVE
 from pxsgmcmc.reproduce.scale import Scale
 
@@ -20,9 +20,9 @@ def five(scale: Scale) -> list[Arm]:
     return [Arm(method, method) for method in PUBLISHED_FIVE]
 
 
-def against_baselines(measures: Sequence[str], relation: Relation) -> list[Part]:
+def against_baselines(measures: Sequence[str], relation: Relation) -> list[ClaimPart]:
     """PX-SGHMC below or above each of the four, on each measure."""
-    return [Part(m, PX, relation, other) for m in measures for other in BASELINES]
+    return [ClaimPart(m, PX, relation, other) for m in measures for other in BASELINES]
 
 
 def published(rows: dict[str, str], measures: Sequence[str]) -> Published:

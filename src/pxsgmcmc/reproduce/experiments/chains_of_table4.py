@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from pxsgmcmc.reproduce.experiment import Arm, Part, Relation
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Relation
 from pxsgmcmc.reproduce.scale import Scale
 
 PLAIN, OUT, INTO, ONE, TWO = "c=0, d=0", "c=1, d=0", "c=0, d=1", "c=1, d=1", "c=2, d=2"
@@ -28,6 +28,6 @@ def arms(scale: Scale) -> list[Arm]:
     ]
 
 
-def monotone(measure: str, relation: Relation) -> list[Part]:
+def monotone(measure: str, relation: Relation) -> list[ClaimPart]:
     """Each depth above, or below, the one before."""
-    return [Part(measure, deeper, relation, flatter) for flatter, deeper in pairwise(DEPTHS)]
+    return [ClaimPart(measure, deeper, relation, flatter) for flatter, deeper in pairwise(DEPTHS)]

@@ -1,6 +1,6 @@
 """Figure C: temperatures of the posterior."""
 
-from pxsgmcmc.reproduce.experiment import Arm, Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Experiment, TableSpec
 from pxsgmcmc.reproduce.scale import Scale
 
 TEMPERATURES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -32,7 +32,7 @@ EXPERIMENT = Experiment(
     tables=lambda scale: [TableSpec("By temperature", _measures(scale))],
     claims=lambda scale: {
         "C19": [
-            Part(m, _label("PX-SGHMC", T), "below", _label("SGHMC", T))
+            ClaimPart(m, _label("PX-SGHMC", T), "below", _label("SGHMC", T))
             for T in TEMPERATURES
             for m in _measures(scale)
         ]

@@ -1,6 +1,6 @@
 """The friction of the factors: is 1 against 100 what keeps the trajectory stable?"""
 
-from pxsgmcmc.reproduce.experiment import Arm, Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Experiment, TableSpec
 
 FRICTIONS = (0.1, 1.0, 10.0, 100.0)
 
@@ -22,7 +22,7 @@ EXPERIMENT = Experiment(
     ],
     claims=lambda scale: {
         "C24": [
-            Part("validation/nll", _label(1.0), "below", _label(friction), factor=1.05)
+            ClaimPart("validation/nll", _label(1.0), "below", _label(friction), factor=1.05)
             for friction in FRICTIONS
             if friction != 1.0
         ]

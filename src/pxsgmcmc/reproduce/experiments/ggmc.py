@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from pxsgmcmc.reproduce.experiment import Arm, Experiment, Part, Relation, TableSpec, Times
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Experiment, Relation, TableSpec, Times
 from pxsgmcmc.reproduce.methods import STEP
 from pxsgmcmc.reproduce.scale import Scale
 
@@ -40,14 +40,14 @@ def _arms(scale: Scale) -> list[Arm]:
     return [*steps, *windows]
 
 
-def _larger_steps(measure: str, relation: Relation) -> list[Part]:
+def _larger_steps(measure: str, relation: Relation) -> list[ClaimPart]:
     labels = [_label("standard", factor) for factor in _FACTORS]
-    return [Part(measure, larger, relation, smaller) for smaller, larger in pairwise(labels)]
+    return [ClaimPart(measure, larger, relation, smaller) for smaller, larger in pairwise(labels)]
 
 
-def _expanded(measure: str, relation: Relation, factor: float = 1.0) -> list[Part]:
+def _expanded(measure: str, relation: Relation, factor: float = 1.0) -> list[ClaimPart]:
     return [
-        Part(measure, _label("expanded", f), relation, _label("standard", f), factor)
+        ClaimPart(measure, _label("expanded", f), relation, _label("standard", f), factor)
         for f in _FACTORS
     ]
 

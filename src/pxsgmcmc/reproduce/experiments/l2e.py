@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pxsgmcmc.reproduce.experiment import Arm, Experiment, Needed, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Experiment, Needed, TableSpec
 from pxsgmcmc.reproduce.experiments import chains_of_table3 as chains
 from pxsgmcmc.reproduce.methods import METHODS
 from pxsgmcmc.reproduce.scale import Scale
@@ -53,7 +53,7 @@ EXPERIMENT = Experiment(
     published=chains.published(chains.ERR | _ERR, chains.NLL | _NLL),
     claims=lambda scale: {
         "C22": [
-            Part(measure, px, "below", learned, factor=_COMPETITIVE)
+            ClaimPart(measure, px, "below", learned, factor=_COMPETITIVE)
             for measure, px, learned in chains.compared("PX-SGHMC", ["L2E"], scale)
         ]
     },

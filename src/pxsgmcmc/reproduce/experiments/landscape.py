@@ -1,6 +1,6 @@
 """The figure of landscapes: the error on the lines and on a plane between draws of Table 5."""
 
-from pxsgmcmc.reproduce.experiment import Experiment, FigureSpec, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import ClaimPart, Experiment, FigureSpec, TableSpec
 from pxsgmcmc.reproduce.experiments import chains_from_hmc as chains
 from pxsgmcmc.reproduce.experiments.chains_from_hmc import HMC, PX, SGHMC
 from pxsgmcmc.reproduce.scale import Scale
@@ -50,7 +50,7 @@ EXPERIMENT = Experiment(
         )
     ],
     claims=lambda scale: {
-        "C12": [Part(_BARRIER, SGHMC, "below", PX), Part(_BARRIER, PX, "below", HMC)]
+        "C12": [ClaimPart(_BARRIER, SGHMC, "below", PX), ClaimPart(_BARRIER, PX, "below", HMC)]
     },
     figures=_figures,
     diagnosed=True,

@@ -1,6 +1,6 @@
 """Section 3.2: Lemma 3.1 by finite differences, Theorem 3.2 at its worst case."""
 
-from pxsgmcmc.reproduce.experiment import Arm, Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Experiment, TableSpec
 
 _ARM = "random factors"
 _ERRORS = [f"flow/error_{step}" for step in ("0.01", "0.001", "0.0001", "1e-05")]
@@ -22,10 +22,10 @@ EXPERIMENT = Experiment(
     ],
     claims=lambda scale: {
         "C25": [
-            Part("flow/error_1e-05", _ARM, "below", 1e-3, exact=True),
-            Part("flow/order", _ARM, "above", 0.98, exact=True),
+            ClaimPart("flow/error_1e-05", _ARM, "below", 1e-3, exact=True),
+            ClaimPart("flow/order", _ARM, "above", 0.98, exact=True),
         ],
-        "C26": [Part("bound/printed", _ARM, "below", 1.0 + 1e-9, exact=True)],
+        "C26": [ClaimPart("bound/printed", _ARM, "below", 1.0 + 1e-9, exact=True)],
     },
     remarks=("The same at every scale; docs/deviations.md has the corrected exponent.",),
 )

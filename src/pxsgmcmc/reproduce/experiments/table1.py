@@ -1,6 +1,6 @@
 """Table 1: five samplers on the test set, under natural shift and under corruption."""
 
-from pxsgmcmc.reproduce.experiment import Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import ClaimPart, Experiment, TableSpec
 from pxsgmcmc.reproduce.experiments import chains_of_table1 as chains
 from pxsgmcmc.reproduce.scale import Scale
 
@@ -33,16 +33,16 @@ def _tables(scale: Scale) -> list[TableSpec]:
     ]
 
 
-def _claims(scale: Scale) -> dict[str, list[Part]]:
+def _claims(scale: Scale) -> dict[str, list[ClaimPart]]:
     shifted = [f"{name}/{metric}" for name in _sets(scale)[1:] for metric in ("err", "nll")]
     return {
         "C1": chains.against_baselines(["test/err", "test/nll"], "below"),
         "C2": chains.against_baselines(shifted, "below"),
         "C3": [
-            Part("test/nll", "SGHMC", "about", "SGNHT"),
-            Part("test/nll", "SGHMC", "below", "SGLD"),
-            Part("test/nll", "SGNHT", "below", "SGLD"),
-            Part("test/nll", "SGLD", "below", "pSGLD"),
+            ClaimPart("test/nll", "SGHMC", "about", "SGNHT"),
+            ClaimPart("test/nll", "SGHMC", "below", "SGLD"),
+            ClaimPart("test/nll", "SGNHT", "below", "SGLD"),
+            ClaimPart("test/nll", "SGLD", "below", "pSGLD"),
         ],
     }
 

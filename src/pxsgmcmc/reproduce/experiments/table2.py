@@ -1,6 +1,6 @@
 """Table 2: telling inputs of another kind from the test set by entropy."""
 
-from pxsgmcmc.reproduce.experiment import Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import ClaimPart, Experiment, TableSpec
 from pxsgmcmc.reproduce.experiments import chains_of_table1 as chains
 from pxsgmcmc.reproduce.scale import Scale
 
@@ -28,7 +28,7 @@ def _tables(scale: Scale) -> list[TableSpec]:
     ]
 
 
-def _claims(scale: Scale) -> dict[str, list[Part]]:
+def _claims(scale: Scale) -> dict[str, list[ClaimPart]]:
     sets = scale.outside if scale.name != "laptop" else scale.stand_ins
     measures = [f"ood {name}/{metric}" for name in sets for metric in METRICS]
     return {"C4": chains.against_baselines(measures, "above")}

@@ -1,6 +1,6 @@
 """Table 3: augmentation at T = 0.01, on several data sets."""
 
-from pxsgmcmc.reproduce.experiment import Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import ClaimPart, Experiment, TableSpec
 from pxsgmcmc.reproduce.experiments import chains_of_table3 as chains
 from pxsgmcmc.reproduce.methods import BASELINES
 
@@ -14,7 +14,7 @@ EXPERIMENT = Experiment(
     published=chains.published(chains.ERR, chains.NLL),
     claims=lambda scale: {
         "C5": [
-            Part(measure, px, "below", other)
+            ClaimPart(measure, px, "below", other)
             for measure, px, other in chains.compared("PX-SGHMC", BASELINES, scale)
         ]
     },

@@ -1,6 +1,6 @@
 """Table 4: depth of expansion, on the validation rows."""
 
-from pxsgmcmc.reproduce.experiment import Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import ClaimPart, Experiment, TableSpec
 from pxsgmcmc.reproduce.experiments import chains_of_table1, chains_of_table4
 from pxsgmcmc.reproduce.experiments.chains_of_table4 import ONE, OUT, PLAIN, TWO, monotone
 
@@ -29,9 +29,9 @@ EXPERIMENT = Experiment(
         "C9": [
             *monotone("validation/err", "below"),
             *monotone("validation/amb", "above"),
-            Part("validation/nll", ONE, "about", TWO),
-            Part("validation/nll", ONE, "below", OUT),
-            Part("validation/nll", OUT, "below", PLAIN),
+            ClaimPart("validation/nll", ONE, "about", TWO),
+            ClaimPart("validation/nll", ONE, "below", OUT),
+            ClaimPart("validation/nll", OUT, "below", PLAIN),
         ]
     },
     diagnosed=True,

@@ -1,6 +1,6 @@
 """Table 5: how far three samplers get from a converged HMC state, and how their draws disagree."""
 
-from pxsgmcmc.reproduce.experiment import Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import ClaimPart, Experiment, TableSpec
 from pxsgmcmc.reproduce.experiments import chains_from_hmc as chains
 from pxsgmcmc.reproduce.experiments import chains_of_table1
 from pxsgmcmc.reproduce.experiments.chains_from_hmc import HMC, PX, SGHMC
@@ -44,16 +44,16 @@ EXPERIMENT = Experiment(
             part
             for measure in (_D_BAR, _AMB, _VAR)
             for part in (
-                Part(measure, SGHMC, "below", PX),
-                Part(measure, SGHMC, "below", HMC),
-                Part(measure, PX, "about", HMC),
+                ClaimPart(measure, SGHMC, "below", PX),
+                ClaimPart(measure, SGHMC, "below", HMC),
+                ClaimPart(measure, PX, "about", HMC),
             )
         ],
         "C11": [
-            Part(_IND, SGHMC, "below", PX),
-            Part(_IND, PX, "below", HMC),
-            Part(_ENS, PX, "below", SGHMC),
-            Part(_ENS, HMC, "below", SGHMC),
+            ClaimPart(_IND, SGHMC, "below", PX),
+            ClaimPart(_IND, PX, "below", HMC),
+            ClaimPart(_ENS, PX, "below", SGHMC),
+            ClaimPart(_ENS, HMC, "below", SGHMC),
         ],
     },
     diagnosed=True,

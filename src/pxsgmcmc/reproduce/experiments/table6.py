@@ -1,6 +1,6 @@
 """Table 6: corruptions by severity."""
 
-from pxsgmcmc.reproduce.experiment import Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import ClaimPart, Experiment, TableSpec
 from pxsgmcmc.reproduce.experiments import chains_of_table1 as chains
 from pxsgmcmc.reproduce.scale import Scale
 
@@ -37,7 +37,7 @@ def _tables(scale: Scale) -> list[TableSpec]:
     ]
 
 
-def _claims(scale: Scale) -> dict[str, list[Part]]:
+def _claims(scale: Scale) -> dict[str, list[ClaimPart]]:
     measures = [f"{name}/{metric}" for name in _SEVERITIES[1:] for metric in _TITLES]
     growth = "corruptions-5/ece - corruptions-1/ece"
     return {

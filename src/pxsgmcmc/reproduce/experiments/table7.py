@@ -1,6 +1,6 @@
 """Table 7: what expansion costs."""
 
-from pxsgmcmc.reproduce.experiment import Arm, Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Experiment, TableSpec
 from pxsgmcmc.reproduce.scale import Scale
 
 _PLAIN, _ONE, _TWO = "SGHMC", "PX-SGHMC, c = d = 1", "PX-SGHMC, c = d = 2"
@@ -46,10 +46,10 @@ EXPERIMENT = Experiment(
     },
     claims=lambda scale: {
         "C14": [
-            Part(_TIME, _ONE, "below", _PLAIN, factor=1.05),
-            Part(_TIME, _TWO, "below", _PLAIN, factor=1.20),
-            Part(_MEMORY, _ONE, "below", _PLAIN, factor=1.02),
-            Part(_MEMORY, _TWO, "below", _PLAIN, factor=1.02),
+            ClaimPart(_TIME, _ONE, "below", _PLAIN, factor=1.05),
+            ClaimPart(_TIME, _TWO, "below", _PLAIN, factor=1.20),
+            ClaimPart(_MEMORY, _ONE, "below", _PLAIN, factor=1.02),
+            ClaimPart(_MEMORY, _TWO, "below", _PLAIN, factor=1.02),
         ]
     },
     remarks=(

@@ -1,6 +1,6 @@
 """Table 8: factors of low rank."""
 
-from pxsgmcmc.reproduce.experiment import Arm, Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Experiment, TableSpec
 from pxsgmcmc.reproduce.experiments import chains_of_table1
 
 _PLAIN, _EIGHTH, _QUARTER, _FULL = "SGHMC", "rank p/8", "rank p/4", "full rank"
@@ -27,11 +27,11 @@ EXPERIMENT = Experiment(
     published=chains_of_table1.published(_VALUES, _MEASURES),
     claims=lambda scale: {
         "C15": [
-            *(Part(m, arm, "below", _PLAIN) for m in _MEASURES[:2] for arm in _EXPANDED),
-            Part("test/nll", _QUARTER, "about", _FULL),
-            Part("test/amb", _EIGHTH, "above", _PLAIN),
-            Part("test/amb", _QUARTER, "above", _EIGHTH),
-            Part("test/amb", _FULL, "above", _QUARTER),
+            *(ClaimPart(m, arm, "below", _PLAIN) for m in _MEASURES[:2] for arm in _EXPANDED),
+            ClaimPart("test/nll", _QUARTER, "about", _FULL),
+            ClaimPart("test/amb", _EIGHTH, "above", _PLAIN),
+            ClaimPart("test/amb", _QUARTER, "above", _EIGHTH),
+            ClaimPart("test/amb", _FULL, "above", _QUARTER),
         ]
     },
     remarks=(

@@ -1,6 +1,6 @@
 """Table 9: schedule and expansion, one by one and together."""
 
-from pxsgmcmc.reproduce.experiment import Arm, Experiment, Part, TableSpec, Times
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Experiment, TableSpec, Times
 from pxsgmcmc.reproduce.experiments import chains_of_table1
 from pxsgmcmc.reproduce.methods import STEP
 
@@ -40,9 +40,9 @@ EXPERIMENT = Experiment(
     published=chains_of_table1.published(_VALUES, _MEASURES),
     claims=lambda scale: {
         # (SP const - EP const) > (SP const - SP cyc) is EP const < SP cyc.
-        "C17": [Part(m, _EP_CONST, "below", _SP_CYC) for m in _MEASURES[:2]],
+        "C17": [ClaimPart(m, _EP_CONST, "below", _SP_CYC) for m in _MEASURES[:2]],
         "C18": [
-            Part(m, _EP_CONST, "below", other)
+            ClaimPart(m, _EP_CONST, "below", other)
             for m in _MEASURES[:2]
             for other in (_SP_CONST, _EP_CYC)
         ],

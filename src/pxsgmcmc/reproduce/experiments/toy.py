@@ -1,6 +1,6 @@
 """Figure 1: a mixture of 25 Gaussians."""
 
-from pxsgmcmc.reproduce.experiment import Arm, Experiment, Part, TableSpec
+from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Experiment, TableSpec
 
 _STANDARD, _LARGE = "standard HMC", "standard HMC, step 0.34"
 _READINGS = {
@@ -40,8 +40,8 @@ EXPERIMENT = Experiment(
     },
     claims=lambda scale: {
         "C23": [
-            *(Part("modes/covered", arm, "above", _STANDARD) for arm in _EXPANDED),
-            *(Part("modes/covered", arm, "above", 24.5, exact=True) for arm in _EXPANDED),
+            *(ClaimPart("modes/covered", arm, "above", _STANDARD) for arm in _EXPANDED),
+            *(ClaimPart("modes/covered", arm, "above", 24.5, exact=True) for arm in _EXPANDED),
         ]
     },
     remarks=("The published numbers are read off a figure.", "The same at every scale."),

@@ -13,7 +13,7 @@ from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.groups import by_group
 from pxsgmcmc.chain.runner import Runner
-from pxsgmcmc.chain.under_way import Chain, Pace, Record
+from pxsgmcmc.chain.under_way import ChainUnderWay, Pace, Record
 from pxsgmcmc.errors import Interrupted
 from pxsgmcmc.expansion import Expanded
 from pxsgmcmc.progress import Progress
@@ -87,7 +87,7 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
         state = _beginning(program, SGHMCState(None, stacked, stacked))  # pyright: ignore[reportArgumentType]
     stepper = dataclasses.replace(stepper, masses=settings.masses, last_layer=settings.last_layer)
     chains = [
-        Chain(record, stream, DivergenceWatch(size(first)))
+        ChainUnderWay(record, stream, DivergenceWatch(size(first)))
         for record, stream in zip(records, stepper.streams, strict=True)
     ]
     runner = Runner(
