@@ -90,8 +90,15 @@ def test_a_value_that_smuggles_in_another_line_is_text():
         ),
         (["--sampler.step_size", '"fast"'], 'must be a positive number or a table or "auto", got'),
         (["--draws", "5"], "has no setting 'draws': `draws`; did you mean `chain.draws`?"),
-        (["--model.widths", "[4, 0]"], "`model.widths[1]` must be a whole number >= 1, got 0"),
-        (["--seed", "0x" + "f" * 5000], "`seed` must be a whole number <= 1000000000, got a huge"),
+        (["--data.train", "d.npz"], "`data.train` must be a table, such as { x = "),
+        (
+            ["--model.widths", "[4, 0]"],
+            "`model.widths[1]` must be a whole number of at least 1",
+        ),
+        (
+            ["--seed", "0x" + "f" * 5000],
+            "`seed` must be a whole number of at most 1000000000",
+        ),
         (["--seed." + ".".join("a" * 3000), "1"], "`seed` must be a whole number"),
         (["--sampler.temperature", "1" + "0" * 400], "`sampler.temperature` is no number that"),
         (["--seed"], "`--seed` needs a value"),

@@ -113,7 +113,7 @@ def test_what_cannot_be_opened_is_said_in_a_sentence(run, tmp_path):
         px.open(empty).diagnose()
     with pytest.raises(UserError, match="`--seed` cannot be changed after the run"):
         open_any(run, settings=["--seed", "1"])
-    with pytest.raises(UserError, match=r"`evaluate\.subset` must be a whole number >= 1"):
+    with pytest.raises(UserError, match=r"`evaluate\.subset` must be a whole number of at least 1"):
         open_any(run, settings=["--evaluate.subset", "0"])
 
 

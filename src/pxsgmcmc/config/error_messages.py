@@ -24,6 +24,7 @@ _WORDS = {
     "`array`": "a list",
     "`null`": "nothing",
 }
+_BOUNDS = {" >= ": " of at least ", " <= ": " of at most ", " > ": " above ", " < ": " below "}
 _OF_FILES = ("data.train", "data.validation", "data.test")
 _FILES = '{ x = "X.npy", y = "y.npy" }'
 
@@ -49,10 +50,11 @@ def one_sentence(message: str, tables: dict[str, Any]) -> str:
     wanted = problem.removeprefix("Expected ").partition(", got")[0].replace("`", "")
     for word, plain in _WORDS.items():  # in a union the words stand without their marks
         wanted = re.sub(rf"\b{word.strip('`')}\b", plain, wanted)
-    wanted = wanted.replace(" | ", " or ").replace(".0", "")
+    for sign, words in {" | ": " or ", " or nothing": "", ".0": "", **_BOUNDS}.items():
+        wanted = wanted.replace(sign, words)
     if choices := choices_at(path, tables):
         wanted = re.sub(r"\btext\b", " or ".join(f'"{choice}"' for choice in choices), wanted)
-    example = f", such as {_FILES}" * (path in _OF_FILES)
+    example = f", such as {_FILES}" * (path in _OF_FILES and "table" in wanted)
     wanted = f"{wanted}{example}, got {_shown(tables, path)}"
     return within_a_line(f"`{path or 'config'}` must be {wanted}.")
 
