@@ -137,7 +137,7 @@ def read_chains_config(folder: str | Path) -> str:
     facts = read_chains(folder)
     if facts.config_sha256 is None:
         raise UserError(
-            f"`{folder}` has no {layout.CONFIG}, because its chains were started from Python: go on "
+            f"`{folder}` has no {layout.CONFIG}: its chains were started from Python; go on "
             f"with `sample(..., out={str(folder)!r}, resume=True)` and the same arguments."
         )
     return manifest.read_config(folder, facts.config_sha256)
