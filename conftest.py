@@ -32,8 +32,10 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
-# Most of the tests' time is compilation. Without XLA's newer compiler of fused loops, and without
-# cutting small programs into pieces for threads, it is half of it; only rounding may differ.
+# Most of the tests' time is compilation. Without XLA's newer compiler of fused loops, without
+# cutting small programs into pieces for threads and without most optimisations it is a third of
+# it; only rounding may differ. What runs for longer than it compiles asks for more of them:
+# `long_jit` and `optimised` in `tests/helpers/quick_jit.py`.
 QUICK = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 
 
@@ -48,8 +50,12 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Tell XLA of it before the first program is compiled."""
+    if not config.getoption("--quick-compile"):
+        return
+    jax.config.update("jax_disable_most_optimizations", True)
+    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # of the processes that tests start
     flags = os.environ.get("XLA_FLAGS", "")
-    if config.getoption("--quick-compile") and QUICK not in flags:
+    if QUICK not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {QUICK}".strip()  # workers inherit it
 
 

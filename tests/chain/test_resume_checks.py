@@ -49,6 +49,14 @@ def test_chunks_do_not_matter_and_a_resumed_run_equals_one_that_never_stopped(
     assert not verify(tmp_path / "run").problems
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run directory with all its draws, which nobody changes."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    run(out=folder)
+    return folder
+
+
 def test_a_used_directory_is_refused_unless_resumed_with_the_same_settings(tmp_path):
     first = run(out=tmp_path / "run")
     with pytest.raises(UserError, match=r"already holds a run: .*in Python `resume=True`"):
@@ -70,10 +78,9 @@ def test_a_used_directory_is_refused_unless_resumed_with_the_same_settings(tmp_p
         ({"draws": 2}, "`draws` must be at least 3"),
     ],
 )
-def test_going_on_with_something_else_is_refused_in_one_sentence(tmp_path, change, says):
-    run(out=tmp_path / "run")
+def test_going_on_with_something_else_is_refused_in_one_sentence(finished, change, says):
     with pytest.raises(UserError, match=says) as caught:
-        run(out=tmp_path / "run", resume=True, **change)
+        run(out=finished, resume=True, **change)
     assert "\n" not in str(caught.value)
 
 

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import norm, rankdata
 
 from pxsgmcmc import diagnostics as diag
+from pxsgmcmc.diagnostics._r_hat import _ranks
 from pxsgmcmc.errors import UserError
 
 
@@ -56,6 +57,12 @@ def autoregressive(rng, chains, draws, rho):
     for t in range(1, draws):
         x[:, t] = rho * x[:, t - 1] + np.sqrt(1 - rho**2) * rng.normal(size=chains)
     return x
+
+
+def test_equal_values_share_their_rank_and_nan_spoils_its_own_column_only():
+    x = np.random.default_rng(0).integers(0, 4, size=(9, 3)).astype(float)
+    x[4, 1] = np.nan
+    np.testing.assert_array_equal(_ranks(x), rankdata(x, axis=0))
 
 
 @pytest.mark.parametrize(("chains", "draws", "shift"), [(4, 60, 0.0), (2, 31, 0.7), (3, 10, 3.0)])

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.helpers.closeness import assert_close
+from tests.helpers.quick_jit import long_jit
 from tests.helpers.waiting import PATIENCE
 
 import pxsgmcmc as px
@@ -183,7 +184,7 @@ def chains(sampler):
         keys = jax.random.split(key, CHAINS)
         return jax.vmap(chain, (0, 0, None))(keys, positions, batch)
 
-    return jax.jit(all_chains)
+    return long_jit(all_chains)
 
 
 def z_scores_of_y(y):

@@ -1,12 +1,12 @@
 """What a frozen predictor computes in float32 is what predictions have in float64."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import pxsgmcmc as px
 from tests.helpers.closeness import assert_close
+from tests.helpers.quick_jit import long_jit
 
 DRAWS, ROWS = 12, 40
 LEVELS = (0.001, 0.05, 0.5, 0.9, 0.999)
@@ -21,7 +21,7 @@ def both(likelihood, distributions):
     collector = likelihood.collector(distributions.shape[1])
     for draw in distributions:
         collector.add(slice(0, len(draw)), draw)
-    found = jax.jit(lambda d: likelihood.average(d, LEVELS))(jnp.asarray(distributions))
+    found = long_jit(lambda d: likelihood.average(d, LEVELS))(jnp.asarray(distributions))
     return found, collector.finish(len(distributions))
 
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from laws import LIMIT
+from tests.helpers.quick_jit import quick_jit
 
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.samplers import adaptation, hmc
@@ -45,7 +46,7 @@ def many_chains(chains):
         state = sampler.init(jax.random.normal(start_key, (len(SCALES),)))
         return jax.lax.fori_loop(0, STEPS + MORE, step, (state, jnp.zeros(())))
 
-    run = jax.jit(jax.vmap(chain))
+    run = quick_jit(jax.vmap(chain))
 
     def ends(seed):
         states, total = run(jax.random.split(jax.random.key(seed), chains))
@@ -69,7 +70,7 @@ def test_a_badly_scaled_normal_is_sampled_exactly_from_a_far_start(seed):
 
 def test_after_the_last_step_nothing_changes_any_more(key):
     sampler = build(adapt=adaptation(30))
-    step = jax.jit(sampler.step)
+    step = quick_jit(sampler.step)
     state, sizes, learned = sampler.init(jnp.ones(len(SCALES))), [], []
     for t in range(40):
         state, info = step(jax.random.fold_in(key, t), state, None)
@@ -123,7 +124,7 @@ def test_windows_lie_inside_and_the_last_fifth_is_for_the_step_size(steps):
 
 def test_a_coordinate_that_never_moves_keeps_its_mass(key):
     sampler = build(lambda q, batch: jnp.where(q[0] == 0.0, jnp.sum(q**2), jnp.nan), 0.5)
-    step = jax.jit(sampler.step)
+    step = quick_jit(sampler.step)
     state = sampler.init(jnp.zeros(2))
     for t in range(150):
         state, _ = step(jax.random.fold_in(key, t), state, None)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from laws import stationary_covariance
+from tests.helpers.quick_jit import long_jit
 
 from pxsgmcmc.samplers import sghmc, sgld
 from pxsgmcmc.tree import normal_like
@@ -59,7 +60,7 @@ def measured_slope(build, control, steps, sizes, seed) -> tuple[float, float]:
         return state.position**2 - x[0] ** 2
 
     E, b = (jnp.asarray(np.stack(part), jnp.float32) for part in zip(*recursions, strict=True))
-    difference = jax.jit(jax.vmap(excess))(jnp.asarray(sizes, jnp.float32), E, b)
+    difference = long_jit(jax.vmap(excess))(jnp.asarray(sizes, jnp.float32), E, b)
     bias = np.asarray(difference, float) + np.array(known)[:, None] - T / LAM  # (sizes, chains)
     centred = np.log(sizes) - np.mean(np.log(sizes))
     weights = centred / np.sum(centred**2)

@@ -20,6 +20,7 @@ from laws import (
     z_of_mean,
     z_scores,
 )
+from tests.helpers.quick_jit import long_jit
 
 from pxsgmcmc.samplers import sghmc, sgld
 from pxsgmcmc.types import Sampler, StepInfo
@@ -130,7 +131,7 @@ def test_groups_have_their_own_friction_mass_and_noise(seed):
     def transition(t, state):
         return sampler.step(jax.random.fold_in(key, t), state, None)[0]
 
-    state = jax.jit(lambda state: jax.lax.fori_loop(0, steps, transition, state))(start)
+    state = long_jit(lambda state: jax.lax.fori_loop(0, steps, transition, state))(start)
     q, m = state.position, state.momentum
     pairs = [
         ("base", q["base"], m["base"]),

@@ -10,7 +10,7 @@ import optax
 import pytest
 from laws import LIMIT, z_of_mean
 from tests.helpers.closeness import assert_close
-from tests.helpers.quick_jit import quick_jit
+from tests.helpers.quick_jit import long_jit, quick_jit
 
 from pxsgmcmc.samplers import ggmc
 
@@ -91,7 +91,7 @@ def chain_averages(setting: Setting):
         keys = jax.random.split(jax.random.key(seed), CHAINS)
         return jax.vmap(chain, in_axes=(0, None), out_axes=1)(keys, turn)
 
-    return jax.jit(run)
+    return long_jit(run)
 
 
 NAMES = ("x", "x^2", "x^3", "x dU", "m^2 / M")

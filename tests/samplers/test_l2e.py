@@ -7,7 +7,7 @@ import pytest
 from l2e_networks import by_hand, passing_weights, random_weights
 from laws import l2e_law, stationary_covariance
 from tests.helpers.chain_problems import DATA, DATA_SIZE, PARAMS, PLAN, U
-from tests.helpers.quick_jit import quick_jit
+from tests.helpers.quick_jit import long_jit, quick_jit
 
 import pxsgmcmc as px
 from pxsgmcmc.errors import UserError
@@ -37,7 +37,7 @@ def test_a_step_is_the_one_computed_by_hand():
         )
         key = jax.random.key(3)
         z = jax.tree.map(np.asarray, normal_like(jax.random.clone(key), start.momentum))
-        after, _ = jax.jit(sampler.step)(key, start, 0.2)
+        after, _ = quick_jit(sampler.step)(key, start, 0.2)
         for name in shapes:
             dU = q[name] ** 3 + 0.2
             g = dU / N
@@ -85,7 +85,7 @@ def test_a_network_that_passes_the_momentum_on_has_the_law_of_the_slope_it_settl
         return sampler.step(jax.random.fold_in(key, t), state, None)[0]
 
     start = sampler.init(jnp.zeros(chains))
-    state = jax.jit(lambda state: jax.lax.fori_loop(0, steps, transition, state))(start)
+    state = long_jit(lambda state: jax.lax.fori_loop(0, steps, transition, state))(start)
     # A mean square is known to sqrt(2 / 16,384) = 1.1 %: 6 % is more than five standard errors, a
     # false alarm in ten million, and an error of a tenth in any of the terms is seen.
     assert np.mean(np.square(state.position)) == pytest.approx(law.position, rel=0.06)

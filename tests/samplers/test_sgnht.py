@@ -13,7 +13,7 @@ from laws import (
     thermostat_root,
     z_of_mean,
 )
-from tests.helpers.quick_jit import quick_jit
+from tests.helpers.quick_jit import long_jit, quick_jit
 
 from pxsgmcmc.samplers import sgnht
 from pxsgmcmc.tree import normal_like, size, sum_of_squares
@@ -62,7 +62,7 @@ def last_states(T: float, h: float, A: float, curvatures: int, mass=1.0, integra
             jax.random.split(jax.random.key(seed), CHAINS), lam, v
         )
 
-    return jax.jit(run)
+    return long_jit(run)
 
 
 def chains_at(setting, seed, integrator="euler"):
@@ -195,7 +195,7 @@ def grouped_chains(h=0.1, T=0.5, chains=512, steps=200):
         heat = {name: sum_of_squares(m) / size(m) for name, m in state.momentum.items()}
         return heat, state.thermostat
 
-    return jax.jit(lambda seed: jax.vmap(chain)(jax.random.split(jax.random.key(seed), chains)))
+    return long_jit(lambda seed: jax.vmap(chain)(jax.random.split(jax.random.key(seed), chains)))
 
 
 def test_each_group_has_a_thermostat_that_holds_it_at_the_temperature(seed):

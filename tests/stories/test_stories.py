@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.helpers.cli_calls import call
+from tests.helpers.quick_jit import optimised
 from tests.helpers.users_jax import as_users_have_it
 
 HERE = Path(__file__).parent
@@ -27,7 +28,7 @@ def run_story(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "moons", raising=False)
 
     def run(name):
-        with as_users_have_it():
+        with as_users_have_it(), optimised():
             return runpy.run_path(str(HERE / f"story_{name}.py"))
 
     return run

@@ -15,6 +15,7 @@ import numpy as np
 
 import pxsgmcmc as px
 from pxsgmcmc.tuning.pilot import Pilot, pilot
+from tests.helpers.quick_jit import long_jit
 
 N, COORDINATES, CHAINS = 240, 48, 96
 PRIOR_VARIANCE = 0.5
@@ -122,7 +123,7 @@ def run(
     case = jax.vmap(jax.vmap(chain, in_axes=(0, None, None, None)), in_axes=(None, 0, 0, 0))
     thermostats = frictions if thermostats is None else thermostats
     arrays = [jnp.asarray(x, jnp.float32) for x in (step_sizes, frictions, thermostats)]
-    seen = jax.jit(case)(keys, *arrays)
+    seen = long_jit(case)(keys, *arrays)
 
     def summary(values: Any) -> np.ndarray:
         wide = np.asarray(values, np.float64)  # (cases, chains)
