@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import threading
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 from pxsgmcmc.export import reader
+from tests.helpers.waiting import wait_until
 
 PAGE = Path(__file__).parents[2] / "docs" / "export.md"
 
@@ -34,9 +34,7 @@ def address(classes, tmp_path, monkeypatch):
     server = uvicorn.Server(uvicorn.Config(names["app"], port=0, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 60
-    while not server.started and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: server.started, "the start of the service")
     port = server.servers[0].sockets[0].getsockname()[1]
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True
