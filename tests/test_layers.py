@@ -140,3 +140,12 @@ def test_what_only_reads_never_imports_jax():
     for path in [*files, SRC / "config" / "schema.py", SRC / "config" / "toml.py"]:
         names = imports_at_the_top(path)
         assert not any(name.split(".")[0] == "jax" for name in names), path
+
+
+def test_no_class_name_stands_in_two_rooms():
+    homes: dict[str, list[str]] = {}
+    for path in SRC.rglob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(str(path.relative_to(SRC)))
+    assert not {name: files for name, files in homes.items() if len(files) > 1}

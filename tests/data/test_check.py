@@ -13,7 +13,6 @@ from pxsgmcmc.data.check import (
     check_labels,
     check_new_inputs,
     check_pair,
-    check_split,
     check_targets,
     encode_labels,
     scale_warnings,
@@ -47,7 +46,7 @@ def test_inputs_come_in_few_types(value, dtype):
 def test_frames_and_series_are_taken_by_their_numbers():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1.0, 2.0], "b": [3, 4]})
-    x, y = check_split(frame, pandas.Series([True, False]), name="train")
+    x, y = check_inputs(frame), check_labels(pandas.Series([True, False]), 2)
     np.testing.assert_array_equal(x, [[1, 3], [2, 4]])
     np.testing.assert_array_equal(y, [1, 0])
     codes, names = encode_labels(pandas.Series(["b", "a"], dtype="category"))
@@ -169,13 +168,6 @@ def test_counts_are_whole_and_not_negative():
     assert check_counts(np.array([0, 7])).tolist() == [[0.0], [7.0]]
     assert_refused(lambda: check_counts([1.0, 0.5]), "counts", "got 0.5 in row 1;")
     assert_refused(lambda: check_counts([[1, 2], [3, -1]]), "got -1 in row 1;")
-
-
-def test_a_split_has_as_many_labels_as_inputs():
-    words = ("`train` must have as many rows", "3 in x and 2 in y")
-    assert_refused(lambda: check_split(TABLE, [0, 1], name="train"), *words)
-    assert_refused(lambda: check_split(NAN, [0] * 9, name="test"), "`test x` must be finite")
-    assert_refused(lambda: check_split(TABLE, ["a"] * 3, name="test"), "encode_labels(y)")
 
 
 def test_inputs_alone_are_no_pair():

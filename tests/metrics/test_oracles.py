@@ -10,8 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pxsgmcmc import metrics
+from pxsgmcmc.evaluate.parts import curve_by_burn_in
+from pxsgmcmc.likelihoods import categorical
 from pxsgmcmc.metrics import METRICS, measure
 from pxsgmcmc.metrics import _checks as checks
+from pxsgmcmc.metrics._windows import firsts, sliding
+from pxsgmcmc.metrics.classification import measure_windows
 
 
 def softmax(z):
@@ -153,42 +157,54 @@ def test_expected_risk_under_ties_is_the_mean_over_random_orders():
 # Curves over draws.
 
 
+def by_draws(logits, labels, names=tuple(METRICS)):
+    """Metrics of the first 1, 2, ... draws."""
+    return measure_windows(logits, labels, names, firsts(np.arange(1, len(logits) + 1)))
+
+
 def test_metrics_by_draws_are_those_of_the_first_draws():
     logits, labels = random_ensemble(7, 6, 40, 4)
-    curves = metrics.measure_by_draws(logits, labels)
+    curves = by_draws(logits, labels)
     for k in range(1, 7):
         for name, value in measure(logits[:k], labels).items():
             assert curves[name][k - 1] == pytest.approx(value, abs=1e-12), (name, k)
-    some = metrics.measure_by_draws(logits, labels, ["nll"], np.array([5, 2]))
+    some = measure_windows(logits, labels, ["nll"], firsts(np.array([5, 2])))
     assert some["nll"].tolist() == [curves["nll"][4], curves["nll"][1]]
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 7])
-def test_metrics_by_burn_in_are_those_of_the_window(width):
+def test_metrics_of_sliding_windows_are_those_of_their_draws(width):
     logits, labels = random_ensemble(8, 7, 30, 3)
-    curves = metrics.measure_by_burn_in(logits, labels, width=width)
+    curves = measure_windows(logits, labels, METRICS, sliding(7, width))
     for name, curve in curves.items():
-        assert curve.burn_in.tolist() == list(range(8 - width))
-        assert curve.every_draw == pytest.approx(measure(logits, labels, [name])[name], abs=1e-12)
-        for b in curve.burn_in:
-            kept = logits[b : b + width]
-            together = measure(kept, labels, [name])[name]
-            alone = np.mean([measure(draw, labels, [name])[name] for draw in kept])
-            assert curve.ensemble[b] == pytest.approx(together, abs=1e-12), (name, b)
-            assert curve.individual[b] == pytest.approx(alone, abs=1e-12), (name, b)
+        assert len(curve) == 8 - width
+        for b, value in enumerate(curve):
+            together = measure(logits[b : b + width], labels, [name])[name]
+            assert value == pytest.approx(together, abs=1e-12), (name, b)
+
+
+def test_a_window_of_half_the_draws_moves_along_the_burn_in():
+    logits, labels = random_ensemble(8, 7, 30, 3)
+    curve = curve_by_burn_in(categorical(), logits, labels)
+    assert curve is not None and curve.at == [0, 1, 2, 3, 4]
+    for name in ("err", "nll"):
+        for b in curve.at:
+            alone = np.mean([measure(draw, labels, [name])[name] for draw in logits[b : b + 3]])
+            together = measure(logits[b : b + 3], labels, [name])[name]
+            assert curve.values[f"individual_{name}"][b] == pytest.approx(alone, abs=1e-12)
+            assert curve.values[f"ensemble_{name}"][b] == pytest.approx(together, abs=1e-12)
 
 
 def test_a_hundred_draws_give_windows_of_fifty_for_burn_in_up_to_fifty():
     logits, labels = random_ensemble(9, 100, 5, 3)
-    curve = metrics.measure_by_burn_in(logits, labels, ["nll"])["nll"]
-    assert (curve.width, curve.burn_in[0], curve.burn_in[-1]) == (50, 0, 50)
+    curve = curve_by_burn_in(categorical(), logits, labels)
+    assert curve is not None and (curve.at[0], curve.at[-1]) == (0, 50)
 
 
-def test_one_draw_has_curves_of_one_point():
+def test_one_draw_has_a_curve_of_one_point_and_no_burn_in():
     logits, labels = random_ensemble(10, 1, 5, 3)
-    assert metrics.measure_by_draws(logits, labels, ["nll"])["nll"].shape == (1,)
-    curve = metrics.measure_by_burn_in(logits, labels, ["nll"])["nll"]
-    assert curve.individual == curve.ensemble == [curve.every_draw]
+    assert by_draws(logits, labels, ["nll"])["nll"].shape == (1,)
+    assert curve_by_burn_in(categorical(), logits, labels) is None
 
 
 # Size.
@@ -196,12 +212,12 @@ def test_one_draw_has_curves_of_one_point():
 
 def test_blocks_of_rows_add_up_to_the_whole(monkeypatch):
     logits, labels = random_ensemble(11, 5, 33, 4)
-    whole, curves = measure(logits, labels), metrics.measure_by_draws(logits, labels)
+    whole, curves = measure(logits, labels), by_draws(logits, labels)
     split = metrics.uncertainty(logits)
     monkeypatch.setattr(checks, "BLOCK_ENTRIES", 5 * 4 * 7)  # seven rows a block, five in the last
     for name, value in measure(logits, labels).items():
         assert value == pytest.approx(whole[name], abs=1e-13), name
-    for name, curve in metrics.measure_by_draws(logits, labels).items():
+    for name, curve in by_draws(logits, labels).items():
         assert curve == pytest.approx(curves[name], abs=1e-13), name
     for part, expected in zip(metrics.uncertainty(logits), split, strict=True):
         assert part == pytest.approx(expected, abs=1e-13)
@@ -218,7 +234,7 @@ def test_a_memory_mapped_file_is_read_without_being_copied(tmp_path):
     labels = rng.integers(0, classes, data)
     tracemalloc.start()
     measure(logits, labels, ["nll", "amb", "var", "ece"])
-    metrics.measure_by_draws(logits, labels, ["nll", "ece"])
+    by_draws(logits, labels, ["nll", "ece"])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 25e6 < logits.size * 4  # the file is 32 MB, in float64 it would be 64 MB

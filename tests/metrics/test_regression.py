@@ -11,12 +11,11 @@ from pxsgmcmc.metrics import (
     NormalMixture,
     StudentTMixture,
     measure_regression,
-    measure_regression_by_burn_in,
-    measure_regression_by_draws,
     regression_metric,
 )
 from pxsgmcmc.metrics._regression_ensemble import RegressionEnsemble
-from pxsgmcmc.metrics._windows import whole
+from pxsgmcmc.metrics._windows import firsts, sliding, whole
+from pxsgmcmc.metrics.regression import measure_regression_windows
 from tests.helpers.random_mixtures import KINDS, observed, random_mixture
 
 
@@ -98,9 +97,9 @@ def test_an_infinite_variance_leaves_the_other_metrics_finite():
 def test_curves_are_the_metrics_of_the_draws_they_name(kind):
     mixture, _ = random_mixture(kind, (6, 9, 2))
     y, names = observed(mixture), list(REGRESSION_METRICS)
-    by_draws = measure_regression_by_draws(mixture, y, names)
-    by_burn_in = measure_regression_by_burn_in(mixture, y, names, width=4)
-    alone = [measure_regression(mixture.select(slice(m, m + 1)), y) for m in range(6)]
+    seen = mixture.observed(y)
+    by_draws = measure_regression_windows(mixture, seen, names, firsts(np.arange(1, 7)))
+    by_burn_in = measure_regression_windows(mixture, seen, names, sliding(6, 4))
     for k in range(1, 7):
         first = measure_regression(mixture.select(slice(k)), y)
         for name in names:
@@ -108,31 +107,16 @@ def test_curves_are_the_metrics_of_the_draws_they_name(kind):
     for start in range(3):
         kept = measure_regression(mixture.select(slice(start, start + 4)), y)
         for name in names:
-            curve = by_burn_in[name]
-            assert curve.ensemble[start] == pytest.approx(kept[name], rel=1e-9), name
-            mean = math.fsum(alone[m][name] for m in range(start, start + 4)) / 4
-            assert curve.individual[start] == pytest.approx(mean, rel=1e-9), name
-
-
-def test_curves_hold_error_and_nll_unless_told_otherwise():
-    mixture, _ = random_mixture("normal")
-    assert list(measure_regression_by_draws(mixture, observed(mixture))) == ["rmse", "nll"]
+            assert by_burn_in[name][start] == pytest.approx(kept[name], rel=1e-9), name
 
 
 def test_a_window_far_below_the_best_draw_keeps_its_digits():
     mixture = NormalMixture([[[0.0]], [[100.0]]], scale=1.0)
-    nll = measure_regression_by_draws(mixture, np.array([100.0]), ["nll"])["nll"]
+    seen = mixture.observed(np.array([100.0]))
+    nll = measure_regression_windows(mixture, seen, ["nll"], sliding(2, 1))["nll"]
     assert nll[0] == pytest.approx(5000.0 + 0.5 * math.log(2 * math.pi))
 
 
 def test_an_unknown_metric_is_named():
     with pytest.raises(UserError, match="no regression metric 'err'; known are rmse, mae"):
         regression_metric("err")
-
-
-def test_a_count_of_draws_that_are_not_there_is_refused():
-    mixture, _ = random_mixture("normal")
-    with pytest.raises(UserError, match=r"`counts` must lie in 1\.\.5"):
-        measure_regression_by_draws(mixture, observed(mixture), counts=np.array([6]))
-    with pytest.raises(UserError, match="`width` must be at most 5"):
-        measure_regression_by_burn_in(mixture, observed(mixture), width=6)

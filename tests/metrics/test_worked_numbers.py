@@ -10,6 +10,8 @@ import pxsgmcmc.metrics
 from pxsgmcmc import metrics
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.metrics import METRICS, measure, metric
+from pxsgmcmc.metrics._windows import firsts, sliding
+from pxsgmcmc.metrics.classification import measure_windows
 
 # Two draws, two data, two classes.
 LOGITS = np.array([[[2.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 3.0]]])
@@ -206,9 +208,9 @@ def test_tiny_probabilities_keep_their_digits():
     label = np.array([1])
     assert metric("nll")(logits, label) == pytest.approx(1000.0 + np.log(2.0), rel=1e-14)
     assert metric("ind")(logits, label) == 1500.0
-    curves = metrics.measure_by_burn_in(logits, label, ["nll"], width=1)["nll"]
-    assert curves.ensemble.tolist() == [2000.0, 1000.0]
-    by_draws = metrics.measure_by_draws(logits, label, ["nll"])["nll"]
+    alone = measure_windows(logits, label, ["nll"], sliding(2, 1))["nll"]
+    assert alone.tolist() == [2000.0, 1000.0]
+    by_draws = measure_windows(logits, label, ["nll"], firsts(np.array([1, 2])))["nll"]
     assert by_draws == pytest.approx([2000.0, 1000.0 + np.log(2.0)], rel=1e-14)
     assert measure(logits, label)["var_ortega"] == 0.0
 
@@ -236,10 +238,6 @@ NAN[1, 0, 1] = np.nan
         (lambda: metric("accuracy"), "no metric 'accuracy'"),
         (lambda: metrics.uncertainty(NAN), "must be finite"),
         (lambda: metrics.log_mean_probabilities(NAN), "must be finite"),
-        (lambda: metrics.measure_by_draws(LOGITS, LABELS, ["nll"], np.array([3])), "1..2"),
-        (lambda: metrics.measure_by_draws(LOGITS, LABELS, ["nll"], np.array([0.5])), "whole"),
-        (lambda: metrics.measure_by_burn_in(LOGITS, LABELS, ["nll"], width=3), "at most 2"),
-        (lambda: metrics.measure_by_burn_in(LOGITS, LABELS, ["nll"], width=0), "at least 1"),
         (lambda: metrics.auroc(np.array([]), OUTSIDE), "`inside` must be a non-empty"),
         (lambda: metrics.auroc(INSIDE, np.array([np.nan])), "`outside` must be finite"),
         (lambda: metrics.tnr_at_tpr(INSIDE, OUTSIDE, 0.0), "`tpr` must be a number greater"),

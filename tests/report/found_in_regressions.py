@@ -7,14 +7,16 @@ from pxsgmcmc.metrics import (
     NormalMixture,
     band_figures,
     measure_regression,
-    measure_regression_by_burn_in,
-    measure_regression_by_draws,
     regression_figures,
 )
+from pxsgmcmc.metrics._windows import firsts, sliding
+from pxsgmcmc.metrics.regression import measure_regression_windows
 from pxsgmcmc.report import Reported
 from pxsgmcmc.results import Band, Curve, Regression, Results, SplitResult, Verdict
 from tests.report.findings import CONFIG, DRAWS, log, subject
 from tests.report.found_in_chains import made_up_diagnostics
+
+_FOLLOWED = ("rmse", "nll")
 
 
 def regression(
@@ -38,7 +40,8 @@ def regression(
         bands = band_figures(fit.predict(grid), grid, *train, targets)
         bands = [msgspec.convert(band, Band) for band in bands]
         found = msgspec.structs.replace(found, bands=bands)
-    by_draws = measure_regression_by_draws(mixture, test[1])
+    windows = firsts(np.arange(1, DRAWS + 1))
+    by_draws = measure_regression_windows(mixture, test[1], _FOLLOWED, windows)
     results = Results(
         subject=of,
         train=_split(fit, *train),
@@ -90,10 +93,12 @@ def _split(fit: _Fit, x: np.ndarray, y: np.ndarray) -> SplitResult:
 
 
 def _by_burn_in(mixture: NormalMixture, y: np.ndarray) -> Curve:
-    curves = measure_regression_by_burn_in(mixture, y)
-    values = {f"individual_{k}": c.individual.tolist() for k, c in curves.items()}
-    values |= {f"ensemble_{k}": c.ensemble.tolist() for k, c in curves.items()}
-    return Curve(at=curves["nll"].burn_in.tolist(), values=values)
+    half = sliding(DRAWS, DRAWS // 2)
+    alone = measure_regression_windows(mixture, y, _FOLLOWED, sliding(DRAWS, 1))
+    together = measure_regression_windows(mixture, y, _FOLLOWED, half)
+    values = {f"individual_{name}": half.mean(curve).tolist() for name, curve in alone.items()}
+    values |= {f"ensemble_{name}": curve.tolist() for name, curve in together.items()}
+    return Curve(at=list(range(len(half.sizes))), values=values)
 
 
 def own_likelihood() -> Reported:

@@ -28,30 +28,6 @@ def check_pair(value: Any, *, name: str) -> tuple[Any, Any]:
     return value[0], value[1]
 
 
-def check_split(x: Any, y: Any, *, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs and labels or targets as arrays with as many rows.
-
-    What `y` holds is for `check_labels`, `check_targets` or `check_counts` to judge.
-
-    Args:
-      x: (n, ...) inputs.
-      y: (n, ...) labels or targets.
-      name: of the split, such as "train".
-
-    Example:
-      >>> x, y = check_split([[0.5], [1.0]], [True, False], name="train")
-      >>> x.dtype.name, y.tolist()
-      ('float32', [1, 0])
-    """
-    inputs, labels = check_inputs(x, f"{name} x"), as_numbers(y, f"{name} y")
-    if len(inputs) != len(labels):
-        raise UserError(
-            f"`{name}` must have as many rows in y as in x, got {len(inputs):,} in x and "
-            f"{len(labels):,} in y; give one label or target for each input."
-        )
-    return inputs, labels
-
-
 def check_inputs(x: Any, name: str = "x", like: np.ndarray | None = None) -> np.ndarray:
     """Inputs as an array of finite float32, int32 or uint8 with at least one row.
 

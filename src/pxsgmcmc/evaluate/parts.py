@@ -73,13 +73,13 @@ def curve_by_burn_in(likelihood: Likelihood, outputs: np.ndarray, y: np.ndarray)
         return None
     width = min(WIDEST, len(outputs) // 2)
     names = _FOLLOWED[likelihood.task]
-    together = likelihood.measure_windows(outputs, y, names, sliding(len(outputs), width))
+    windows = sliding(len(outputs), width)
+    together = likelihood.measure_windows(outputs, y, names, windows)
     alone = likelihood.measure_windows(outputs, y, names, sliding(len(outputs), 1))
     shown = thinned(len(outputs) - width + 1)
     values = {}
     for name in names:
-        single = sliding(len(outputs), width).fold(np.add, alone[name]) / width
-        values[f"individual_{name}"] = single[shown].tolist()
+        values[f"individual_{name}"] = windows.mean(alone[name])[shown].tolist()
         values[f"ensemble_{name}"] = together[name][shown].tolist()
     return Curve(at=shown.tolist(), values=values)
 

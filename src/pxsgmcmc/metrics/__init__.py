@@ -10,7 +10,6 @@
 from pxsgmcmc.metrics.agreement import agreement, total_variation
 from pxsgmcmc.metrics.calibration import Reliability, RiskCoverage, reliability, risk_coverage
 from pxsgmcmc.metrics.classification import METRICS, Metric, measure, metric
-from pxsgmcmc.metrics.curves import BurnInCurve, measure_by_burn_in, measure_by_draws
 from pxsgmcmc.metrics.logspace import log_softmax, logsumexp, most_probable
 from pxsgmcmc.metrics.mixtures import NormalMixture, PoissonMixture, StudentTMixture
 from pxsgmcmc.metrics.ood import Roc, auroc, average_precision, detection, roc, tnr_at_tpr
@@ -27,10 +26,6 @@ from pxsgmcmc.metrics.regression_calibration import (
     coverage_curve,
     error_against_spread,
     pit,
-)
-from pxsgmcmc.metrics.regression_curves import (
-    measure_regression_by_burn_in,
-    measure_regression_by_draws,
 )
 from pxsgmcmc.metrics.regression_figures import band_figures, regression_figures
 from pxsgmcmc.metrics.uncertainty import Uncertainty, log_mean_probabilities, uncertainty
@@ -61,7 +56,6 @@ def lower_is_better(name: str) -> bool | None:
 __all__ = [
     "METRICS",
     "REGRESSION_METRICS",
-    "BurnInCurve",
     "CoverageCurve",
     "Metric",
     "NormalMixture",
@@ -86,11 +80,7 @@ __all__ = [
     "logsumexp",
     "lower_is_better",
     "measure",
-    "measure_by_burn_in",
-    "measure_by_draws",
     "measure_regression",
-    "measure_regression_by_burn_in",
-    "measure_regression_by_draws",
     "metric",
     "most_probable",
     "pit",

@@ -58,9 +58,7 @@ def measure_density_windows(
 
 def _window_sums(log_densities: np.ndarray, windows: Windows) -> dict[str, np.ndarray]:
     wide = np.asarray(log_densities, np.float64)  # (draws, rows)
-    sizes = windows.sizes.reshape(-1, 1)
-    averaged = windows.fold(np.logaddexp, wide) - np.log(sizes)
     return {
-        "nll": -averaged.sum(axis=1),
-        "ind": -(windows.fold(np.add, wide) / sizes).sum(axis=1),
+        "nll": -windows.log_mean_exp(wide).sum(axis=1),
+        "ind": -windows.mean(wide).sum(axis=1),
     }

@@ -29,11 +29,6 @@ class Ensemble:
         self.labels = labels
         self.windows = windows
 
-    def mean(self, values: np.ndarray) -> np.ndarray:
-        """Average over the draws of each window, (draws, ...) -> (windows, ...)."""
-        sizes = self.windows.sizes.reshape(-1, *[1] * (values.ndim - 1))
-        return self.windows.fold(np.add, values) / sizes
-
     def of_label(self, values: np.ndarray) -> np.ndarray:
         """Pick each row's label, (..., rows, classes) -> (..., rows)."""
         assert self.labels is not None
@@ -52,13 +47,7 @@ class Ensemble:
     @cached_property
     def log_p_bar(self) -> np.ndarray:
         """Log of the mean p: the Bayesian model average."""
-        largest = self.log_p.max(axis=0)
-        total = self.windows.fold(np.add, np.exp(self.log_p - largest))
-        if total.min() > 0.0:
-            log_total = np.log(total) + largest
-        else:  # a window without the draw that sets `largest`, more than 700 nats below it
-            log_total = self.windows.fold(np.logaddexp, self.log_p)
-        return log_total - np.log(self.windows.sizes).reshape(-1, 1, 1)
+        return self.windows.log_mean_exp(self.log_p)
 
     @cached_property
     def p_bar(self) -> np.ndarray:
@@ -68,13 +57,13 @@ class Ensemble:
     @cached_property
     def log_p_of_mean_logits(self) -> np.ndarray:
         """Log softmax of the mean z: the ensemble that averages logits."""
-        return log_softmax(self.mean(self.logits))
+        return log_softmax(self.windows.mean(self.logits))
 
     @cached_property
     def variance(self) -> np.ndarray:
         """Population variance of p over the draws, class by class."""
         # Not below zero, where a small difference of two squares can round to.
-        return np.maximum(self.mean(self.p**2) - self.mean(self.p) ** 2, 0.0)
+        return np.maximum(self.windows.mean(self.p**2) - self.windows.mean(self.p) ** 2, 0.0)
 
     @cached_property
     def entropy(self) -> np.ndarray:
@@ -84,7 +73,7 @@ class Ensemble:
     @cached_property
     def aleatoric(self) -> np.ndarray:
         """Mean entropy of p: the uncertainty that every draw has."""
-        return self.mean(entropy_of(self.log_p))
+        return self.windows.mean(entropy_of(self.log_p))
 
     @cached_property
     def epistemic(self) -> np.ndarray:

@@ -21,11 +21,6 @@ class RegressionEnsemble:
         self.y = y
         self.windows = windows
 
-    def average(self, values: np.ndarray) -> np.ndarray:
-        """Average over the draws of each window, (draws, ...) -> (windows, ...)."""
-        sizes = self.windows.sizes.reshape(-1, *[1] * (values.ndim - 1))
-        return self.windows.fold(np.add, values) / sizes
-
     @cached_property
     def mixtures(self) -> list[PredictiveMixture]:
         """The mixture of each window, for what cannot be folded."""
@@ -41,31 +36,24 @@ class RegressionEnsemble:
     @cached_property
     def log_density(self) -> np.ndarray:
         """Log of the averaged density of y."""
-        largest = self.member_log_density.max(axis=0)
-        safe = np.where(np.isfinite(largest), largest, 0.0)
-        total = self.windows.fold(np.add, np.exp(self.member_log_density - safe))
-        if total.min() > 0.0:
-            log_total = np.log(total) + safe
-        else:  # a window without the draw that sets `largest`, more than 700 nats below it
-            log_total = self.windows.fold(np.logaddexp, self.member_log_density)
-        return log_total - np.log(self.windows.sizes).reshape(-1, 1, 1)
+        return self.windows.log_mean_exp(self.member_log_density)
 
     @cached_property
     def mean(self) -> np.ndarray:
         """Mean of the mixture."""
-        return self.average(self.mixture.component_mean())
+        return self.windows.mean(self.mixture.component_mean())
 
     @cached_property
     def aleatoric(self) -> np.ndarray:
         """Mean variance of the draws."""
-        return self.average(self.mixture.component_variance())
+        return self.windows.mean(self.mixture.component_variance())
 
     @cached_property
     def epistemic(self) -> np.ndarray:
         """Variance of the draws' means."""
         means = self.mixture.component_mean()
         shifted = means - means.mean(axis=0)  # a difference of squares keeps its digits near 0
-        return np.maximum(self.average(shifted**2) - self.average(shifted) ** 2, 0.0)
+        return np.maximum(self.windows.mean(shifted**2) - self.windows.mean(shifted) ** 2, 0.0)
 
     @cached_property
     def variance(self) -> np.ndarray:
@@ -75,11 +63,11 @@ class RegressionEnsemble:
     def inside(self, share: float) -> np.ndarray:
         """Whether y lies between the quantiles that leave (1 - share) / 2 on each side."""
         tail = 0.5 * (1.0 - share)
-        at_y = self.average(self.mixture.component_cdf(self.y))
+        at_y = self.windows.mean(self.mixture.component_cdf(self.y))
         if not self.mixture.counting:
             return (at_y >= tail) & (at_y <= 1.0 - tail)
         # The upper quantile is the first count to reach 1 - tail: y is above it if y - 1 does.
-        before_y = self.average(self.mixture.component_cdf(self.y - 1.0))
+        before_y = self.windows.mean(self.mixture.component_cdf(self.y - 1.0))
         return (at_y >= tail) & (before_y < 1.0 - tail)
 
     def width(self, share: float) -> np.ndarray:

@@ -17,6 +17,24 @@ class Windows(NamedTuple):
     sizes: np.ndarray  # (windows,) draws in each
     fold: Callable[[np.ufunc, np.ndarray], np.ndarray]  # (draws, ...) -> (windows, ...)
 
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """Average over the draws of each window, (draws, ...) -> (windows, ...)."""
+        return self.fold(np.add, values) / self._counts(values)
+
+    def log_mean_exp(self, logs: np.ndarray) -> np.ndarray:
+        """Log of the average of exp over the draws of each window, as `mean` has it."""
+        largest = logs.max(axis=0)
+        safe = np.where(np.isfinite(largest), largest, 0.0)
+        total = self.fold(np.add, np.exp(logs - safe))
+        if total.min() > 0.0:
+            log_total = np.log(total) + safe
+        else:  # a window without the draw that sets `largest`, more than 700 nats below it
+            log_total = self.fold(np.logaddexp, logs)
+        return log_total - np.log(self._counts(logs))
+
+    def _counts(self, values: np.ndarray) -> np.ndarray:
+        return self.sizes.reshape(-1, *[1] * (values.ndim - 1))
+
 
 def whole(draws: int) -> Windows:
     """One window with every draw."""

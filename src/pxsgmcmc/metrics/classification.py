@@ -70,7 +70,7 @@ def _mean_over_rows(values: Callable[[Ensemble], np.ndarray]) -> tuple[Any, Any]
 
 
 def _members_nll(e: Ensemble) -> np.ndarray:
-    return -e.mean(e.of_label(e.log_p))
+    return -e.windows.mean(e.of_label(e.log_p))
 
 
 def _ambiguity(e: Ensemble) -> np.ndarray:

@@ -80,7 +80,7 @@ def _share(e: RegressionEnsemble) -> np.ndarray:
 
 
 def _members_nll(e: RegressionEnsemble) -> np.ndarray:
-    return -e.average(e.member_log_density)
+    return -e.windows.mean(e.member_log_density)
 
 
 REGRESSION_METRICS: dict[str, RegressionMetric] = {
