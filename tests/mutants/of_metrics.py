@@ -10,14 +10,14 @@ MUTANTS = [
     Mutant(
         "the mean square in place of the variance over draws",
         "metrics/_ensemble.py",
-        "self.mean(self.p**2) - self.mean(self.p) ** 2",
-        "self.mean(self.p**2)",
+        "self.windows.mean(self.p**2) - self.windows.mean(self.p) ** 2",
+        "self.windows.mean(self.p**2)",
         (EVERY_DIGIT, LOOPS),
     ),
     Mutant(
         "a sum of probabilities in place of their mean",
-        "metrics/_ensemble.py",
-        "return log_total - np.log(self.windows.sizes).reshape(-1, 1, 1)",
+        "metrics/_windows.py",
+        "return log_total - np.log(self._counts(logs))",
         "return log_total",
         (EVERY_DIGIT, LOOPS),
     ),
@@ -61,7 +61,7 @@ MUTANTS = [
         "metrics/_windows.py",
         "windows[one_block] = heads[one_block + width - 1]",
         "windows[one_block] = heads[one_block + width - 2]",
-        ("metrics/test_oracles.py::test_metrics_by_burn_in_are_those_of_the_window",),
+        ("metrics/test_oracles.py::test_metrics_of_sliding_windows_are_those_of_their_draws",),
     ),
     Mutant(
         "R-hat of the first half compared with itself",
