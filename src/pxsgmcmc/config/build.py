@@ -162,12 +162,12 @@ def method_name(config: Config) -> str:
     """The sampler, and how it is expanded.
 
     Example:
-      >>> from pxsgmcmc.config.model_sections import MLP
+      >>> from pxsgmcmc.config.model_sections import MLPSettings
       >>> from pxsgmcmc.config.sampler_sections import SGLD
-      >>> from pxsgmcmc.config.schema import Chain, Data, Expansion
-      >>> chain = Chain(draws=1, cycle_length=1, batch_size=1)
-      >>> config = Config(data=Data(name="digits"), model=MLP(), sampler=SGLD(step_size=0.1),
-      ...     chain=chain, expansion=Expansion(out=1, into=2))
+      >>> from pxsgmcmc.config.schema import ChainSettings, Data, Expansion
+      >>> chain = ChainSettings(draws=1, cycle_length=1, batch_size=1)
+      >>> config = Config(data=Data(name="digits"), model=MLPSettings(),
+      ...     sampler=SGLD(step_size=0.1), chain=chain, expansion=Expansion(out=1, into=2))
       >>> method_name(config)
       'PX-SGLD (c=1, d=2)'
     """

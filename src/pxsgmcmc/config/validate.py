@@ -90,8 +90,8 @@ def automatic_settings(config: Config) -> list[str]:
     """Names of the settings that are to be measured.
 
     Example:
-      >>> from pxsgmcmc.config.schema import Chain
-      >>> chain = Chain(draws=1, cycle_length=1, batch_size=1)
+      >>> from pxsgmcmc.config.schema import ChainSettings
+      >>> chain = ChainSettings(draws=1, cycle_length=1, batch_size=1)
       >>> automatic_settings(Config(sampler=SGHMC(step_size="auto", friction=1.0), chain=chain))
       ['sampler.step_size']
     """

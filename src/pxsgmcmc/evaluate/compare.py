@@ -36,11 +36,11 @@ def compare(
         least six of them: with fewer, tests of pairs cannot tell anything.
 
     Example:
-      >>> from pxsgmcmc.results import Subject
+      >>> from pxsgmcmc.results import SplitResult, Subject
       >>> def run(method, seed, nll):
       ...     subject = Subject(method=method, settings="", data="digits", model="mlp", seed=seed,
       ...         chains=1, draws=20, steps=4000, parameters=10, sampled=10, version="0.1.0")
-      ...     scores = Split(rows=100, metrics={"nll": nll})
+      ...     scores = SplitResult(rows=100, metrics={"nll": nll})
       ...     return Results(subject=subject, train=scores, test=scores)
       >>> found = compare([run("SGHMC", 0, 0.25), run("SGHMC", 1, 0.75), run("SGLD", 0, 0.625)])
       >>> [(s.mean, s.best) for s in found.rows[0].methods]
