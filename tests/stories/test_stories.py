@@ -48,6 +48,28 @@ def test_own_flax_cnn(run_story):
     assert np.mean(told["predicted"].probabilities.argmax(1) != told["problem"].test.y) < 0.15
 
 
+README = (HERE.parents[1] / "README.md").read_text("utf-8")
+STEP_SIZE = re.search(r"px\.cyclical\(.*?\)", README)[0]  # pyright: ignore[reportOptionalSubscript]
+LENGTHS = re.search(r"draws=\d+, cycle_length=.*?batch_size=\d+", README)[0]  # pyright: ignore[reportOptionalSubscript]
+
+
+@pytest.mark.parametrize("name", ["02_equinox_mlp", "04_diabetes", "05_breast_cancer"])
+def test_the_settings_are_those_a_newcomer_finds_in_the_readme(name):
+    code = (HERE / f"story_{name}.py").read_text("utf-8")
+    assert STEP_SIZE in code and LENGTHS in code and "friction=20.0" in code
+
+
+@pytest.mark.slow
+def test_own_flax_cnn_with_the_settings_of_the_readme(tmp_path):
+    code = (HERE / "story_01_flax_cnn.py").read_text("utf-8")
+    code = re.sub(r"px\.cyclical\(.*?\)", STEP_SIZE, code)
+    code = re.sub(r"draws=\d+, .*?batch_size=\d+", LENGTHS, code)
+    (tmp_path / "story.py").write_text(code, "utf-8")
+    with as_users_have_it(), optimised():
+        told = runpy.run_path(str(tmp_path / "story.py"))
+    assert len(told["run"]) == 40 and told["run"].verdict.healthy, told["run"]
+
+
 def test_own_equinox_mlp(run_story):
     told = run_story("02_equinox_mlp")
     assert told["run"].verdict.healthy is not False, told["run"]

@@ -140,10 +140,10 @@ def duration(seconds: float) -> str:
     """A length of time, roughly.
 
     Example:
-      >>> duration(75), duration(7200)
-      ('75 seconds', '2.0 hours')
+      >>> duration(0.2), duration(75), duration(7200)
+      ('under two seconds', '75 seconds', '2.0 hours')
     """
     for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.{0 if unit == 'minutes' else 1}f} {unit}"
-    return f"{seconds:.0f} seconds"
+    return f"{seconds:.0f} seconds" if seconds >= 1.5 else "under two seconds"
