@@ -1,8 +1,11 @@
 """Reports opened in Chromium: no complaint, no request, no sideways scrolling, light and dark."""
 
+import msgspec
 import pytest
 
+from pxsgmcmc.report import write_report
 from tests.report.browser import PROGRAM, browser
+from tests.report.found_in_regressions import regression
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no chromium")
 
@@ -38,6 +41,16 @@ def test_a_report_opens_quietly_and_fits(chromium, place, name, width, dark):
     assert seen.width == width and seen.scroll_width == width, seen.outside
     assert seen.outside == []
     assert seen.background == ("rgb(22, 24, 27)" if dark else "rgb(255, 255, 255)")
+
+
+def test_the_metrics_of_three_splits_stand_beside_the_figures_without_scrolling(chromium, tmp_path):
+    run = regression(diagnosed=False)
+    three = msgspec.structs.replace(run.results, validation=run.results.train)
+    (tmp_path / "page.html").write_text(write_report([run._replace(results=three)]), "utf-8")
+    chromium.open(tmp_path / "page.html", 1200)
+    tables = "[...document.querySelectorAll('.figures .table')]"
+    assert chromium.run(f"{tables}.length") > 0
+    assert chromium.run(f"{tables}.filter(t => t.scrollWidth > t.clientWidth).length") == 0
 
 
 def test_colours_of_drawings_follow_light_and_dark(chromium, place):
