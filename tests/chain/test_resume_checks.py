@@ -9,6 +9,7 @@ import pytest
 
 import pxsgmcmc as px
 from pxsgmcmc.chain import provenance, runner, sample
+from pxsgmcmc.chain.graceful_stop import SIGNALS
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store import StoredRun, open_run, verify
 from tests.helpers import chain_problems as problems
@@ -55,6 +56,28 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished") / "run"
     run(out=folder)
     return folder
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [
+        (signal.SIGINT, KeyboardInterrupt),
+        (signal.SIGTERM, px.Interrupted),
+        (signal.SIGHUP, px.Interrupted),
+    ],
+)
+def test_a_signal_saves_and_then_raises_unless_a_part_was_asked_for(
+    tmp_path, signal_after, number, error
+):
+    before = [signal.getsignal(one) for one in SIGNALS]
+    signal_after(2, number)
+    with pytest.raises(
+        error, match=r"Interrupted; . draws are kept of 3: .* resume=True"
+    ) as caught:
+        run(out=tmp_path / "run", chunk_seconds=1e-6)
+    assert getattr(caught.value, "signal", signal.SIGINT) == number
+    assert open_run(tmp_path / "run").status == "interrupted"
+    assert [signal.getsignal(one) for one in SIGNALS] == before
 
 
 def test_a_used_directory_is_refused_unless_resumed_with_the_same_settings(tmp_path):

@@ -4,12 +4,15 @@ import os
 import stat
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import pxsgmcmc as px
 from pxsgmcmc.cli.outputs import check_target, write_output, writing_output
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.moving import push
+from pxsgmcmc.sklearn import PXClassifier
 from pxsgmcmc.store import create_chains, create_run
 from tests.helpers.cli_calls import assert_one_line, call
 from tests.helpers.small_settings import SMALL
@@ -205,6 +208,29 @@ def test_nothing_that_is_there_is_touched(world, monkeypatch, command, target):
     before = snapshot(world)
     words = [word.format(root=world, run=world / "run") for word in command]
     assert_one_line(call(*words, *target), 2)
+    assert snapshot(world) == before
+
+
+@pytest.mark.parametrize("resume", [False, True], ids=["anew", "to go on"])
+@pytest.mark.parametrize(
+    "target",
+    ["mine/aside", "mine/nowhere", "run/eval/new", "mine/into/new", "chains/chain-0007"],
+)
+def test_nothing_that_is_there_is_touched_from_python(world, monkeypatch, target, resume):
+    monkeypatch.chdir(world)
+    before = snapshot(world)
+    x, y = np.arange(24.0, dtype=np.float32).reshape(8, 3), np.arange(8) % 2
+    problem = px.Problem(lambda params, x: x @ params, px.likelihoods.categorical(), train=(x, y))
+    start, draw = jnp.zeros((3, 2)), {"draws": 1, "cycle_length": 1, "batch_size": 8}
+    sampler = px.sgld(px.potential(problem, prior=px.priors.normal(1.0)), 1e-3)
+    for call_it in (
+        lambda: px.sample(sampler, start, problem, **draw, out=target, resume=resume),
+        lambda: px.fit(problem, start, out=target, resume=resume),
+        lambda: PXClassifier(out=target, warm_start=resume).fit(x, y),
+    ):
+        with pytest.raises(UserError) as error:
+            call_it()
+        assert "\n" not in str(error.value)
     assert snapshot(world) == before
 
 

@@ -64,6 +64,13 @@ def test_a_job_that_keeps_dying_is_given_up(engine):
     assert heard.sentences == ["died of signal 9; resuming it"] * 3
 
 
+def test_a_job_has_a_process_group_of_its_own_in_our_session_with_our_niceness(engine):
+    heard = Heard()
+    text = "tell(f'{os.getpgid(0) == os.getpid()} {os.getsid(0)} {os.nice(0)}')\n"
+    engine(text).run([a_job()], heard)
+    assert heard.texts == [f"True {os.getsid(0)} {os.nice(0)}"]
+
+
 @pytest.mark.parametrize("code", [1, 2, 3, 4, 5, 143])
 def test_an_exit_code_is_an_answer_and_the_job_is_not_started_again(engine, code):
     heard = Heard()

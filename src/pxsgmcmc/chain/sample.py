@@ -20,6 +20,8 @@ from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Show, progress_for
 from pxsgmcmc.rng import streams
 from pxsgmcmc.run import Run
+from pxsgmcmc.store.layout import MANIFEST
+from pxsgmcmc.store.targets import check_outside
 from pxsgmcmc.types import Batch, Key, Sampler, Tree
 
 
@@ -102,6 +104,8 @@ def sample(
     execution = Execution() if execution is None else execution
     check_count("seed", seed)
     check_count("chains", chains, at_least=1)
+    if out is not None and not (resume and Path(out, MANIFEST).exists()):
+        check_outside(Path(out), "out")
     if execution.accept_changes and not resume:
         raise UserError("`accept_changes` needs a run to go on with: give `resume=True` too.")
     if isinstance(sampler, Sampler) and execution.on_divergence == "retry":

@@ -1,9 +1,11 @@
 """Jobs as processes on this machine, a few at a time.
 
 Each process gets its job as the first line of its standard input and holds on to the other end of
-that pipe: when we are gone, even killed, it notices and ends. It is in a session of its own, so
-that Ctrl-C reaches it through us alone, and imports nothing from the current folder. The cores are
-dealt out, since two processes that fight for the same ones are slower than two that do not.
+that pipe: when we are gone, even killed, it notices and ends. It is in a process group of its own,
+so that Ctrl-C reaches it through us alone, but in our session: Linux shares the processors among
+sessions first, so `nice` would mean little in another. It imports nothing from the current folder.
+The cores are dealt out, since two processes that fight for the same ones are slower than two that
+do not.
 """
 
 import os
@@ -127,7 +129,7 @@ class _Process:
         self._errors = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             self._command,
-            start_new_session=True,
+            process_group=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -11,6 +11,7 @@ from pxsgmcmc.errors import UserError
 from pxsgmcmc.progress import Progress
 from pxsgmcmc.store import create_chains, create_run, open_run
 from pxsgmcmc.store.layout import MANIFEST, chain_folder
+from pxsgmcmc.store.targets import check_outside
 from pxsgmcmc.tuning.engine.programs import Program
 from pxsgmcmc.types import Batch, Sampler, Tree
 
@@ -97,8 +98,11 @@ def begin_records(
 
 
 def check_free(out: Path | None, remedy: str) -> None:
-    """Refuse a folder that holds a run, of one chain or of several, or anything else."""
-    if out is None or not out.exists():
+    """Refuse a folder that holds a run, of one chain or of several, lies in one, or is a link."""
+    if out is None:
+        return
+    check_outside(out, "out")
+    if not out.exists():
         return
     if (out / MANIFEST).exists() or (chain_folder(out, 0) / MANIFEST).exists():
         raise UserError(
@@ -115,6 +119,7 @@ def begun_records(out: Path, chains: int, progress: Progress) -> list[Record] | 
     """The records of a run directory, open for writing; None if there is no run."""
     folders = [chain_folder(out, n) for n in range(chains)] if chains > 1 else [out]
     if not (folders[0] / MANIFEST).exists():
+        check_outside(out, "out")  # where one will be made
         return None
     return [open_run(folder, writable=True, say=progress.say) for folder in folders]
 
