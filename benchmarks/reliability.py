@@ -166,8 +166,9 @@ def rows(counts: dict[str, dict]) -> list[tuple[str, str, str]]:
             "at most 2% of a step, in CPU seconds",
             told(
                 "watch",
-                "{cost_percent}% of a step of {step_ms} ms, {steps_a_chunk} to a chunk, over a "
-                "loop without it; {over_kept_info_percent}% over a loop that keeps the last energy",
+                "{cost_percent}% of a step of {step_ms} ms on one thread, {steps_a_chunk} to a "
+                "chunk, over a loop that keeps the last energy; {with_energies_percent}% over one "
+                "that computes none, {with_reports_percent}% with the temperatures of the log",
             ),
         ),
         (

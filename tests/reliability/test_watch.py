@@ -1,6 +1,7 @@
 """Watching a chain costs next to nothing."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,21 @@ from tests.reliability.proofs import record
 ROOT = Path(__file__).parents[2]
 
 
+def in_a_process():
+    """The costs that one process finds."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.reliability.watch", "24"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | {"PJRT_NPROC": "1"},
+    )
+    return json.loads(done.stdout)
+
+
 @pytest.mark.slow
 def test_the_watch_costs_at_most_two_percent_of_a_step():
-    command = [sys.executable, "-m", "tests.reliability.watch", "40"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    found = json.loads(done.stdout)
+    found = sorted((in_a_process() for _ in range(3)), key=lambda one: one["cost_percent"])[1]
     record("watch", **found)
     assert found["cost_percent"] <= 2.0
