@@ -18,7 +18,7 @@ from pxsgmcmc.cli.compiled import remember_compilations
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.jobs import Local
 from pxsgmcmc.tuning.best_first import Axis, Rules
-from pxsgmcmc.tuning.search import Book, Study, chosen, search
+from pxsgmcmc.tuning.search import Book, Study, search
 
 ROOT = Path(__file__).parents[1]
 OUTCOME = ROOT / "studies" / "digits_search.json"
@@ -65,7 +65,7 @@ def main() -> int:
     book = Book(DIGITS, arguments.out)
     stopped_by = search(book, Local(max(1, arguments.workers)), arguments.runs)
     book.save()
-    print(json.dumps(chosen(DIGITS.rules, book.losses), indent=1))
+    print(json.dumps(book.chosen(), indent=1))
     if stopped_by is None:
         print("The search is over.")
         return 0

@@ -75,6 +75,8 @@ def test_every_experiment_has_a_page_of_its_own_and_one_leads_to_all(planner, tm
         assert '<meta name="viewport"' in page
     index = paths[-1].read_text("utf-8")
     assert all(f'href="{name}.html"' in index for name in MODULES)
+    write_pages(made[:1], tmp_path / "pages")
+    assert paths[-1].read_text("utf-8") == index
     assert paths[list(MODULES).index("traces")].read_text("utf-8").count("<svg") == 2
     landscape = paths[list(MODULES).index("landscape")].read_text("utf-8")
     assert landscape.count("<svg") == 4 and "through draws 1, 5 and 10" in landscape

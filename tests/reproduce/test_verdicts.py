@@ -4,6 +4,7 @@ import pytest
 
 from pxsgmcmc.evaluate.seeds import holm, t_test
 from pxsgmcmc.reproduce.experiment import ClaimPart
+from pxsgmcmc.reproduce.outcome import claims_markdown
 from pxsgmcmc.reproduce.verdicts import judge, value
 from tests.reproduce.made_up_records import record, records
 
@@ -89,3 +90,19 @@ def test_a_measure_may_be_a_difference_of_two():
     kept = record({"a/ece": 0.5, "b/ece": 0.2})
     assert value(kept, "a/ece - b/ece") == pytest.approx(0.3)
     assert value(kept, "a/ece - c/ece") is None
+
+
+def test_the_page_of_claims_has_the_parts_told_from_chance_and_counts_the_rest():
+    kept = arms(LOW, HIGH) | {"same": records("test/nll", LOW)}
+    parts = [
+        BELOW,
+        ClaimPart("test/nll", "PX", "below", "same"),
+        ClaimPart("test/err", "PX", "below", "SP"),
+    ]
+    nothing = {"C1": judge(parts, {})}
+    verdicts = {"desk": {"C1": judge(parts, kept)}, "paper": nothing}
+    page = claims_markdown(verdicts, {"C1": "pxsgmcmc reproduce table1"})
+    assert "| PX 0.103 | < | SP 0.204 |" in page and page.count("holds |") == 1
+    assert "Of 3 parts 1 hold, 1 have the wrong one within chance, 1 have no values." in page
+    assert page.startswith("| | claim | place | desk | command |")
+    assert "No runs yet at these scales: paper." in page and "same" not in page

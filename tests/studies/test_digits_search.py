@@ -7,7 +7,7 @@ from digits_search import DIGITS, OUTCOME
 
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.tuning.best_first import PlannedChain, ranking
-from pxsgmcmc.tuning.search import Book, chosen, flags_of
+from pxsgmcmc.tuning.search import Book, flags_of
 
 
 def test_the_flags_of_every_point_are_settings_of_the_configuration():
@@ -21,7 +21,7 @@ def test_the_flags_of_every_point_are_settings_of_the_configuration():
 def test_the_kept_outcome_follows_from_its_trials():
     kept = json.loads(OUTCOME.read_text("utf-8"))
     known = Book(DIGITS, OUTCOME).losses
-    assert kept["chosen"] == chosen(DIGITS.rules, known)
+    assert kept["chosen"] == Book(DIGITS, OUTCOME).chosen()
     for method, found in kept["chosen"].items():
         best = ranking(known, method)[0]
         assert found["mean"] == pytest.approx(best.loss)

@@ -11,7 +11,7 @@ from pxsgmcmc.config import parse_config
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.jobs import Ended, Local
 from pxsgmcmc.tuning.best_first import Axis, PlannedChain, Rules
-from pxsgmcmc.tuning.search import Book, Study, chosen, flags_of, job_of, search
+from pxsgmcmc.tuning.search import Book, Study, flags_of, job_of, search
 
 COARSE = (-2, 0, 2)
 STEP, VARIANCE = (
@@ -75,13 +75,31 @@ def test_the_search_chooses_settles_and_tells_the_same_from_its_file(tmp_path):
     path = tmp_path / "outcome.json"
     assert search(Book(STUDY, path), MadeUp(), tmp_path, smooth) is None
     kept = json.loads(path.read_text())
-    assert kept["chosen"] == chosen(STUDY.rules, Book(STUDY, path).losses)
+    assert kept["chosen"] == Book(STUDY, path).chosen()
     assert kept["chosen"]["SGHMC"]["settings"]["sampler.step_size.peak"] == 4e-3
     assert kept["chosen"]["PX-SGHMC"]["settings"]["prior.variance"] == 3.2
     for found in kept["chosen"].values():
         assert found["settled"] and found["over"] and found["inside"]
         assert found["chains"] == kept["chosen"]["SGHMC"]["chains"] < STUDY.rules.most
     assert any(row["nll"] is None for row in kept["trials"])
+
+
+def test_what_is_not_healthy_wins_only_if_nothing_is(tmp_path):
+    rules = Rules({"SGHMC": [STEP]}, seeds=(1, 2), most=20)
+    study = Study({"SGHMC": "digits/sghmc"}, rules, load_config)
+
+    def score(job, hot):
+        peak = parse_config(job.config).sampler.step_size.peak
+        healthy = False if peak > hot else None
+        return {"nll": abs(math.log2(peak / 4e-3)), "err": 0.5, "healthy": healthy}
+
+    for hot, best in ((3e-3, 2e-3), (1e-9, 4e-3)):
+        path = tmp_path / f"{best}.json"
+        search(Book(study, path), MadeUp(), tmp_path, lambda job, hot=hot: score(job, hot))
+        found = Book(study, path).chosen()["SGHMC"]
+        assert found["settings"]["sampler.step_size.peak"] == best
+        assert found["healthy"] == [False if best > hot else None] * 2
+        assert found["validation_nll"] == [abs(math.log2(best / 4e-3))] * 2
 
 
 def test_a_search_that_is_stopped_anywhere_loses_no_trial_and_goes_on(tmp_path):

@@ -126,7 +126,7 @@ def claims(results: Folder = RESULTS, markdown: Switch = False) -> None:
 
     Args:
       results: folder of what is kept of each run.
-      markdown: print a page, with every part and its numbers.
+      markdown: print a page, with the numbers of every part that is told from chance.
     """
     if not Path(results).is_dir():
         raise UserError(f"`--results` must be a folder, as in a checkout, got `{results}`.")

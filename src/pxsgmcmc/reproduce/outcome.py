@@ -89,23 +89,76 @@ def claims_rows(verdicts: Mapping[str, Mapping[str, ClaimVerdict]]) -> list[list
 def claims_markdown(
     verdicts: Mapping[str, Mapping[str, ClaimVerdict]], commands: Mapping[str, str]
 ) -> str:
-    """The page of claims: a table, then every part with its numbers."""
-    scales = list(verdicts)
+    """The page of claims: a table, then the parts that are told from chance.
+
+    Scales without runs are named below the table; the parts that are within chance are counted.
+
+    Args:
+      verdicts: scale -> claim -> verdict.
+      commands: claim -> the command that makes its experiment.
+    """
+    made = {s: v for s, v in verdicts.items() if any(map(_numbers, v.values()))} or verdicts
     lines = [
-        f"| | claim | place | {' | '.join(scales)} | command |",
-        "|---|---|---|" + "---|" * (len(scales) + 1),
+        f"| | claim | place | {' | '.join(made)} | command |",
+        "|---|---|---|" + "---|" * (len(made) + 1),
     ]
-    for name, text, place, *cells in claims_rows(verdicts):
-        marked = [f"**{cell}**" if cell.startswith("does not hold") else cell for cell in cells]
+    for name, text, place, *cells in claims_rows(made):
         command = f"`{commands[name]}`" if name in commands else ""
-        lines.append(f"| {name} | {text} | {place} | {' | '.join(marked)} | {command} |")
-    for scale, by_claim in verdicts.items():
-        for name, verdict in by_claim.items():
-            tested = [t for t in verdict.parts if t.first is not None]
-            if tested:
-                lines += ["", f"{name} at the {scale} scale:", ""]
-                lines += [f"- {part_sentence(t)}" for t in tested]
+        verdict = " | ".join(map(_marked, cells))
+        lines.append(f"| {name} | {text} | {place} | {verdict} | {command} |")
+    if without := [scale for scale in verdicts if scale not in made]:
+        lines += ["", f"No runs yet at these scales: {', '.join(without)}."]
+    for scale, by_claim in made.items():
+        for name in CLAIMS:
+            if name in by_claim and _numbers(by_claim[name]):
+                lines += ["", f"## {name} at the {scale} scale", ""]
+                lines += _parts_lines(by_claim[name])
     return "\n".join(lines)
+
+
+def _numbers(verdict: ClaimVerdict) -> list[Tested]:
+    """Parts that have values."""
+    return [tested for tested in verdict.parts if tested.first is not None]
+
+
+def _parts_lines(verdict: ClaimVerdict) -> list[str]:
+    """How many parts came out how, and a table of those that are told from chance."""
+    known = _numbers(verdict)
+    told = [tested for tested in known if tested.word != "cannot be told"]
+    wrong = sum(t.right is False for t in known if t.word == "cannot be told")
+    counts = {
+        "hold": sum(t.word == "holds" for t in told),
+        "do not hold": sum(t.word == "does not hold" for t in told),
+        "have the right direction within chance": len(known) - len(told) - wrong,
+        "have the wrong one within chance": wrong,
+        "have no values": len(verdict.parts) - len(known),
+    }
+    said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    lines = [f"Of {len(verdict.parts)} parts {said}."]
+    if told:
+        lines += ["", "| measure | | | | p | |", "|---|---|---|---|---|---|"]
+        lines += [_part_row(tested) for tested in told]
+    return lines
+
+
+def _part_row(tested: Tested) -> str:
+    part = tested.part
+    assert tested.first is not None and tested.second is not None
+    second = f"{part.second} " if isinstance(part.second, str) else ""
+    factor = f"{part.factor:g} x " if part.factor != 1.0 else ""
+    cells = [
+        " - ".join(map(measure_title, part.measure.split(" - "))),
+        f"{part.first} {number(tested.first)}",
+        _RELATIONS[part.relation],
+        f"{factor}{second}{number(tested.second)}",
+        "" if tested.p is None or part.exact else f"{tested.p:.2g}",
+        _marked(tested.word),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _marked(text: str) -> str:
+    return f"**{text}**" if text.startswith("does not hold") else text
 
 
 def in_columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -1,20 +1,22 @@
 """A page for each experiment, and one that leads to all of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pxsgmcmc.report.drawing import style
 from pxsgmcmc.report.page import Folded, PageSection, render
 from pxsgmcmc.report.tables import Cell, Table
 from pxsgmcmc.report.verdicts import Judgement
+from pxsgmcmc.reproduce.catalogue import MODULES, experiment_named
 from pxsgmcmc.reproduce.claims import CLAIMS
 from pxsgmcmc.reproduce.figures import Series, drawn
 from pxsgmcmc.reproduce.outcome import part_sentence
 from pxsgmcmc.reproduce.page_files import INDEX, KIND, check_pages, page_path
-from pxsgmcmc.reproduce.tables import Made, ShownTable
+from pxsgmcmc.reproduce.tables import Made, ShownTable, gather
 from pxsgmcmc.reproduce.verdicts import ClaimVerdict
 from pxsgmcmc.store.files import write_file, writing
 
+_SEVERAL = {"holds": "hold", "does not hold": "do not hold"}
 _TONES = {"holds": "right", "does not hold": "wrong", "cannot be told": ""}
 
 
@@ -35,8 +37,15 @@ def write_pages(made: Sequence[Made], folder: Path) -> list[Path]:
         write_file(path, page_of(one).encode())
         paths.append(path)
     index = page_path(target, INDEX)
-    write_file(index, index_of(made, target).encode())
+    write_file(index, index_of([*made, *_older(made, target)]).encode())
     return [*paths, index]
+
+
+def _older(made: Sequence[Made], folder: Path) -> list[Made]:
+    """Experiments that have a page in the folder and are not made anew, as they are kept."""
+    new = {one.experiment.name for one in made}
+    there = [name for name in MODULES if name not in new and page_path(folder, name).exists()]
+    return [gather(experiment_named(name), made[0].planner) for name in there]
 
 
 def page_of(made: Made) -> str:
@@ -77,13 +86,13 @@ def page_of(made: Made) -> str:
     )
 
 
-def index_of(made: Sequence[Made], folder: Path) -> str:
-    """The page that leads to the others.
+def index_of(made: Sequence[Made]) -> str:
+    """The page that leads to the others, in the order of the catalogue.
 
     Args:
-      made: experiments whose pages are new.
-      folder: of all pages; older ones are listed without their verdicts.
+      made: all experiments that have a page.
     """
+    made = sorted(made, key=lambda one: list(MODULES).index(one.experiment.name))
     rows = [
         [
             Cell(one.experiment.title, link=f"{one.experiment.name}.html"),
@@ -92,11 +101,8 @@ def index_of(made: Sequence[Made], folder: Path) -> str:
         ]
         for one in made
     ]
-    new = {f"{one.experiment.name}.html" for one in made} | {"index.html"}
-    older = sorted(path.name for path in folder.glob("*.html") if path.name not in new)
-    blank = [Cell("")] * 2
-    rows += [[Cell(name.removesuffix(".html"), link=name), *blank] for name in older]
-    verdicts = {name: v for one in made for name, v in one.verdicts.items()}
+    known = {name: v for one in made for name, v in one.verdicts.items()}
+    verdicts = {name: known[name] for name in CLAIMS if name in known}
     sections = [
         PageSection(
             "experiments",
@@ -172,7 +178,11 @@ def _judgement(verdicts: Mapping[str, ClaimVerdict]) -> Judgement | None:
     if not verdicts:
         return None
     words = [verdict.word for verdict in verdicts.values()]
-    counts = ", ".join(f"{words.count(w)} {w}" for w in _TONES if w in words)
+    counts = ", ".join(
+        f"{words.count(w)} {_SEVERAL.get(w, w) if words.count(w) > 1 else w}"
+        for w in _TONES
+        if w in words
+    )
     healthy = False if "does not hold" in words else True if set(words) == {"holds"} else None
     reasons = [f"{name}: {v.reason}" for name, v in verdicts.items() if v.reason]
     return Judgement(healthy, f"Claims: {counts}", _names(verdicts), reasons[:6], 0)
@@ -183,5 +193,6 @@ def _names(verdicts: Mapping[str, ClaimVerdict]) -> str:
 
 
 def _fewest_seeds(made: Made) -> int:
-    counts: Iterable[int] = (len(records) for records in made.records.values())
-    return min(counts, default=0)
+    """Of the arms that are made with every seed."""
+    arms = [arm for arm in made.experiment.arms(made.planner.scale) if not arm.once]
+    return min((len(made.records[arm.label]) for arm in arms), default=0)

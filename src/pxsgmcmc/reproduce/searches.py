@@ -1,7 +1,8 @@
 """The search for the settings of all methods at a scale: the same rules and effort for each.
 
 Every trial is a chain of the scale's own length, scored by the NLL of the average of all its draws
-on the validation rows. Its seeds are not those of the runs that are reported.
+on the validation rows; one that is not healthy cannot win while a healthy one exists. Its seeds are
+not those of the runs that are reported.
 """
 
 from collections.abc import Sequence
@@ -15,11 +16,21 @@ from pxsgmcmc.reproduce.scale import Scale
 from pxsgmcmc.reproduce.settings_file import Chosen, read_settings, settings_path, write_settings
 from pxsgmcmc.store.files import make_folders, write_file
 from pxsgmcmc.tuning.best_first import Rules
-from pxsgmcmc.tuning.search import Book, Study, chosen, search
+from pxsgmcmc.tuning.search import Book, Study, search
 
 SEEDS = (1000, 1001)
-MOST = 14  # chains a method may use
-_KEPT = ("validation_nll", "mean", "settled", "over", "chains", "points", "inside", "tried")
+MOST = 9  # chains a method may use
+_KEPT = (
+    "validation_nll",
+    "mean",
+    "healthy",
+    "settled",
+    "over",
+    "chains",
+    "points",
+    "inside",
+    "tried",
+)
 # Where a whole chain takes long, trials are shorter.
 _TRIAL = {"laptop": {"chain.burn_in": 1000, "chain.draws": 4}, "desk": {}, "paper": {}}
 
@@ -83,7 +94,7 @@ def find_settings(
     stopped_by = search(book, engine, runs / scale.name)
     book.save()
     settings = read_settings(scale.name)
-    for method, choice in chosen(book.study.rules, book.losses).items():
+    for method, choice in book.chosen().items():
         outcome = {key: choice[key] for key in _KEPT}
         by = command if choice["over"] else f"{command}, which is not over yet"
         settings[method] = Chosen(choice["settings"], by, outcome)

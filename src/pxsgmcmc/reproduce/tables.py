@@ -192,6 +192,13 @@ def _notes(
             f"Of {len(runs)} runs {well} are healthy, {len(ill)} are not, {len(unknown)} cannot be "
             f"told and {len(diverged)} diverged."
         )
+    if ill:
+        of = {
+            label: sum(record.healthy is False for record in kept)
+            for label, kept in records.items()
+        }
+        named = [f"{label} {bad} of {len(records[label])}" for label, bad in of.items() if bad]
+        notes.append(f"Not healthy: {', '.join(named)}.")
     if planner.scale.name != "paper" and experiment.published:
         notes.append(
             "Published values are of another size: who is ahead can be compared, not how much."

@@ -1,15 +1,18 @@
 """A search over settings: every trial is a job, and every outcome is kept in one file at once.
 
 A trial samples and evaluates a run directory of its own, and is scored by the NLL of the average of
-all its draws on the validation rows; its process does not have the test rows. A search that was
-killed loses no finished trial: it reads the file, finds the run directories, and goes on.
+all its draws on the validation rows; its process does not have the test rows. Health comes before
+the score: a chain that has not settled or is too hot cannot win while there is a healthy one. A
+search that was killed loses no finished trial: it reads the file, finds the run directories, and
+goes on.
 """
 
 import functools
 import json
 import math
 import os
-from collections.abc import Callable
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +29,8 @@ from pxsgmcmc.tuning.best_first import PlannedChain, Rules, neighbours, ranking,
 
 _MOST = 1 << 26  # bytes of a file of outcomes
 DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
+UNHEALTHY = 1e3  # added to the NLL of a chain that is not healthy: more than any healthy one has
+_OUTCOME = ("nll", "err", "seconds", "healthy", "verdict")
 
 
 class Study(NamedTuple):
@@ -78,6 +83,8 @@ class _Row(msgspec.Struct, frozen=True):
     nll: int | float | None
     err: int | float | None
     seconds: int | float
+    healthy: bool | None = None
+    verdict: str | None = None
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -116,8 +123,8 @@ class Book:
                     "place."
                 )
             for row in kept.trials:
-                outcome = {"nll": row.nll, "err": row.err, "seconds": row.seconds}
-                self.trials[PlannedChain(row.method, row.point, row.seed)] = outcome
+                chain = PlannedChain(row.method, row.point, row.seed)
+                self.trials[chain] = {name: getattr(row, name) for name in _OUTCOME}
 
     @functools.cached_property
     def design(self) -> dict[str, Any]:
@@ -131,7 +138,8 @@ class Book:
                 "data": None if config.data is None else config.data.name,
                 "model": msgspec.to_builtins(config.model),
                 "expansion": msgspec.to_builtins(config.expansion),
-                "budget": [chain.draws, chain.cycle_length, chain.batch_size],
+                "start": chain.start,
+                "budget": [chain.burn_in, chain.draws, chain.cycle_length, chain.batch_size],
                 "axes": [axis._asdict() for axis in self.study.rules.axes[method]],
             }
         rules = {"seeds": self.study.rules.seeds, "most": self.study.rules.most}
@@ -141,25 +149,25 @@ class Book:
     @property
     def losses(self) -> dict[PlannedChain, float]:
         """The score of every chain; infinite where it diverged."""
-        return {c: math.inf if t["nll"] is None else t["nll"] for c, t in self.trials.items()}
+        return {chain: _loss(outcome) for chain, outcome in self.trials.items()}
 
     def add(self, chain: PlannedChain, outcome: dict[str, Any]) -> str:
         """Keep an outcome; returns a sentence on it and on who leads."""
-        self.trials[chain] = outcome
+        self.trials[chain] = {name: outcome.get(name) for name in _OUTCOME}
         self.save()
         lead = ranking(self.losses, chain.method)[0]
         best = settings_of(self.study.rules, chain._replace(point=lead.point))
         score = "diverged" if outcome["nll"] is None else f"validation NLL {outcome['nll']:.4f}"
+        score += f", {outcome['verdict']}" if outcome.get("verdict") else ""
         point = ", ".join(f"{v:g}" for v in settings_of(self.study.rules, chain).values())
         return (
             f"{chain.method} at {point}, seed {chain.seed}: {score}; "
-            f"{', '.join(f'{v:g}' for v in best.values())} leads with {lead.loss:.4f} over "
-            f"{lead.seeds} seeds"
+            f"{', '.join(f'{v:g}' for v in best.values())} leads over {lead.seeds} seeds"
         )
 
     def save(self) -> None:
         """Write everything, a trial a line."""
-        head = {"design": self.design, "chosen": chosen(self.study.rules, self.losses)}
+        head = {"design": self.design, "chosen": self.chosen()}
         text = msgspec.json.format(msgspec.json.encode(head), indent=1).decode().removesuffix("\n}")
         rows = [
             {**chain._asdict(), **outcome, "settings": settings_of(self.study.rules, chain)}
@@ -168,44 +176,58 @@ class Book:
         lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
         write_file(self.path, f'{text},\n "trials": [\n{lines}\n ]\n}}\n'.encode())
 
+    def chosen(self) -> dict[str, Any]:
+        """The leading settings of each method, with what speaks for them."""
+        rules = self.study.rules
+        used, wave = replay(rules, self.losses)
+        choices = {}
+        for method, axes in rules.axes.items():
+            if not (standings := ranking(used, method)):
+                continue
+            best = standings[0].point
+            outcomes = [self.trials[chain] for chain in used if chain[:2] == (method, best)]
+            points = [standing.point for standing in standings]
+            choices[method] = {
+                "settings": settings_of(rules, PlannedChain(method, best, 0)),
+                "validation_nll": [outcome["nll"] for outcome in outcomes],
+                "mean": _mean([outcome["nll"] for outcome in outcomes]),
+                "healthy": [outcome["healthy"] for outcome in outcomes],
+                "settled": settled(rules, used, method),
+                "over": not wave,
+                "chains": sum(chain.method == method for chain in used),
+                "points": len(points),
+                "inside": all(point in points for point in neighbours(axes, best)),
+                "tried": {
+                    axis.name: sorted({axis.value(point[i]) for point in points})
+                    for i, axis in enumerate(axes)
+                },
+            }
+        return choices
 
-def chosen(rules: Rules, losses: dict[PlannedChain, float]) -> dict[str, Any]:
-    """The leading settings of each method, with what speaks for them."""
-    used, wave = replay(rules, losses)
-    choices = {}
-    for method, axes in rules.axes.items():
-        if not (standings := ranking(used, method)):
-            continue
-        best = standings[0]
-        points = [standing.point for standing in standings]
-        choices[method] = {
-            "settings": settings_of(rules, PlannedChain(method, best.point, 0)),
-            "validation_nll": [used[c] for c in used if c[:2] == (method, best.point)],
-            "mean": best.loss,
-            "settled": settled(rules, used, method),
-            "over": not wave,
-            "chains": sum(chain.method == method for chain in used),
-            "points": len(points),
-            "inside": all(point in points for point in neighbours(axes, best.point)),
-            "tried": {
-                axis.name: sorted({axis.value(point[i]) for point in points})
-                for i, axis in enumerate(axes)
-            },
-        }
-    return json.loads(json.dumps(choices).replace("Infinity", "null"))
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if len(known) == len(values) else None
 
 
-def validation_score(job: Job) -> dict[str, float | None]:
-    """NLL and error on the validation rows, of all draws of a job that is done."""
-    metrics = read_validation(job.folder).metrics
-    return {name: metrics.get(name) for name in ("nll", "err")}
+def _loss(outcome: Mapping[str, Any]) -> float:
+    if outcome["nll"] is None:
+        return math.inf
+    return outcome["nll"] + UNHEALTHY * (outcome["healthy"] is False)
+
+
+def validation_score(job: Job) -> dict[str, Any]:
+    """NLL and error on the validation rows, of all draws of a job that is done, and its health."""
+    found = read_validation(job.folder)
+    scores = {name: found.metrics.get(name) for name in ("nll", "err")}
+    return {**scores, "healthy": found.verdict.healthy, "verdict": found.verdict.headline}
 
 
 def search(
     book: Book,
     engine: Engine,
     folder: Path,
-    score: Callable[[Job], dict[str, float | None]] = validation_score,
+    score: Callable[[Job], dict[str, Any]] = validation_score,
 ) -> int | None:
     """Try what the rules ask for until they ask no more.
 
@@ -213,7 +235,7 @@ def search(
       book: what is searched, the outcomes known already, and those to come.
       engine: that runs the trials.
       folder: of their run directories.
-      score: from a job that is done to its "nll" and "err".
+      score: from a job that is done to its "nll", "err" and health.
 
     Returns:
       The number of the signal that stopped it, None if the search is over.

@@ -1,16 +1,12 @@
 """Figure E: how many draws to leave out."""
 
 from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Experiment, FigureSpec, TableSpec
+from pxsgmcmc.reproduce.experiments.chains_of_table4 import from_scratch
 from pxsgmcmc.reproduce.scale import Scale
-
-_DRAWS = {"desk": 60, "laptop": 40, "paper": 100}
 
 
 def _arms(scale: Scale) -> list[Arm]:
-    over = {"chain.burn_in": 0, "chain.draws": _DRAWS[scale.name]}
-    if scale.name == "paper":
-        over = {}
-    return [Arm(method, method, over) for method in ("SGHMC", "PX-SGHMC")]
+    return [Arm(method, method, from_scratch(scale)) for method in ("SGHMC", "PX-SGHMC")]
 
 
 def _figure(kind: str, name: str, metric: str) -> FigureSpec:

@@ -85,6 +85,7 @@ def arms(scale: Scale) -> list[Arm]:
             **shared,
             **_hmc(size),
             "chains": size.chains,
+            "chain.start": "random",
             "chain.draws": 20,
             "chain.burn_in": size.burn_in,
         },

@@ -1,6 +1,7 @@
-"""The chains that Table 4 and the figures of traces and singular values share."""
+"""The chains that Table 4 and the figure of singular values share, and those from scratch."""
 
 from itertools import pairwise
+from typing import Any
 
 from pxsgmcmc.reproduce.experiment import Arm, ClaimPart, Relation
 from pxsgmcmc.reproduce.scale import Scale
@@ -26,6 +27,16 @@ def arms(scale: Scale) -> list[Arm]:
         expanded(ONE, 1, 1),
         expanded(TWO, 2, 2),
     ]
+
+
+def from_scratch(scale: Scale) -> dict[str, Any]:
+    """Settings of chains that begin as networks do, with no burn-in; so all do at the paper's size.
+
+    As many steps as the draws and the burn-in of the others, and more.
+    """
+    if scale.name == "paper":
+        return {}
+    return {"chain.start": "random", "chain.burn_in": 0, "chain.draws": 40}
 
 
 def monotone(measure: str, relation: Relation) -> list[ClaimPart]:

@@ -12,7 +12,7 @@ def _label(friction: float) -> str:
 EXPERIMENT = Experiment(
     name="friction",
     title="Friction of the factors",
-    about="PX-SGHMC with frictions of the factors from 0.1 to 100, all else as searched at 1.",
+    about="PX-SGHMC with frictions of the factors from 0.1 to 100, all else as searched at 2.",
     arms=lambda scale: [
         Arm(_label(friction), "PX-SGHMC", {"sampler.friction.factors": friction})
         for friction in FRICTIONS
