@@ -1,6 +1,7 @@
 """Imports point one way: each room may use those before it, and no room reaches sideways."""
 
 import ast
+import re
 from pathlib import Path
 
 SRC = Path(__file__).parents[1] / "src" / "pxsgmcmc"
@@ -98,6 +99,13 @@ def test_imports_point_downwards():
 def test_every_room_is_in_the_table():
     rooms = {room_of(path) for path in SRC.rglob("*.py")} - ANYTHING
     assert rooms <= set(MAY_IMPORT), rooms - set(MAY_IMPORT)
+
+
+def test_every_room_is_explained_to_contributors():
+    page = (SRC.parents[1] / "CONTRIBUTING.md").read_text("utf-8")
+    table = " ".join(line for line in page.splitlines() if line.startswith("| `"))
+    rooms = {path.name for path in SRC.iterdir() if not path.name.startswith("__")} - {"py.typed"}
+    assert not {room for room in rooms if not re.search(rf"[` ]{room}[/` ]", table)}
 
 
 def test_the_table_has_no_cycle():
