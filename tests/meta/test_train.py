@@ -34,18 +34,18 @@ def train(out, settings=SETTINGS, **options):
 class _Signals(Silent):
     """Sends a signal as soon as so many steps are done."""
 
-    def __init__(self, steps):
-        self._words = f"outer step {steps} of 4, meta-loss"
+    def __init__(self, steps, at="meta-loss"):
+        self._words = f"outer step {steps} of 4, {at}"
 
     def tell(self, share, text, seconds_left=None):
         if text.startswith(self._words):
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def train_until(steps, out):
+def train_until(steps, out, at="meta-loss", **options):
     words = f"Stopped after {steps} outer steps; all is saved"
     with pytest.raises(Interrupted, match=words) as caught:
-        train(out, progress=_Signals(steps))
+        train(out, progress=_Signals(steps, at), **options)
     assert caught.value.signal == signal.SIGTERM
 
 
@@ -80,6 +80,12 @@ def test_stopped_after_a_step_it_goes_on_as_if_it_had_never_been(tmp_path, whole
     train_until(steps, tmp_path / "stopped")
     train(tmp_path / "stopped")
     assert_ends_like(tmp_path / "stopped", whole)
+
+
+def test_stopped_in_a_look_at_the_held_out_tasks_it_does_not_look_to_their_end(tmp_path):
+    twice = (*HELD_OUT, Task("wine", "dense", 2, 2, True))  # the second is never compiled
+    train_until(0, tmp_path / "stopped", at="held-out wine dense 2x1", held_out=twice)
+    assert kept.read_log(tmp_path / "stopped") == []
 
 
 def test_after_a_crash_it_goes_on_from_the_last_whole_state(tmp_path, whole):

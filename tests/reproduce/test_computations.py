@@ -1,11 +1,14 @@
 """What experiments compute beside chains: counts, the lemma, the toy."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
+from pxsgmcmc.errors import Interrupted
 from pxsgmcmc.reproduce.computing import compute
 from pxsgmcmc.reproduce.cost import _count
 from pxsgmcmc.reproduce.measures import draws_to_settle, first_near
@@ -39,6 +42,21 @@ def test_a_computation_that_fails_says_so():
     command = [sys.executable, "-P", "-m", "pxsgmcmc.reproduce.computing"]
     ended = subprocess.run(command, input=ask, capture_output=True, text=True)
     assert ended.returncode != 0 and ended.stdout == ""
+
+
+def test_a_signal_ends_the_process_that_computes_without_its_traceback(monkeypatch, capfd):
+    children = []
+
+    def communicate(child, ask, timeout):
+        children.append(child)
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise subprocess.TimeoutExpired("computing", timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", communicate)
+    with pytest.raises(Interrupted) as caught:
+        compute("flow:lemma", {"width": 3}, 0)
+    assert caught.value.signal == signal.SIGTERM and len(children) == 1
+    assert children[0].returncode == -signal.SIGKILL and capfd.readouterr().err == ""
 
 
 def test_a_chain_has_settled_where_its_error_stays_low():

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import Interrupted, UserError
 from pxsgmcmc.jobs import Ended
 from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.work import work
@@ -143,6 +143,19 @@ def test_computations_are_kept_like_runs(planner, monkeypatch):
         assert made(tasks, InThisProcess()) is None
     assert calls == [("toy_modes:cover", {"reading": "flat"}, seed) for seed in (0, 1)]
     assert planner.records(arm)[1].values == {"modes/covered": 1.0}
+
+
+def test_a_computation_that_a_signal_ends_has_no_record(planner, monkeypatch):
+    def compute(function, arguments, seed):
+        if seed == 1:
+            raise Interrupted("Stopped.", 15)
+        return {"modes/covered": 1.0}, {}
+
+    monkeypatch.setattr(running, "compute", compute)
+    arm = Arm("a reading", compute="toy_modes:cover", over={"reading": "flat"})
+    tasks = tasks_of(planner, arm, seeds=3)
+    assert made(tasks, InThisProcess()) == 15
+    assert [is_done(task) for task in tasks] == [True, False, False]
 
 
 def test_an_engine_that_is_not_there_is_named():

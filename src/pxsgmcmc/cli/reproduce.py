@@ -97,8 +97,7 @@ def reproduce(
         )
         stopped_by = make(tasks, machine, title=name, command=command, scale=scale)
         if stopped_by is not None:
-            say(f"Stopped; all that was done is kept. Go on with:\n  {_again(command, engine)}")
-            return 128 + stopped_by
+            return _stopped(stopped_by, command, engine)
     made = [gather(experiment, planner) for experiment in experiments]
     for one in made:
         say("\n".join(made_lines(one)) + "\n")
@@ -191,8 +190,7 @@ def search(
         values = ", ".join(f"{key} {value:g}" for key, value in entry.settings.items())
         say(f"{method}: {values} ({entry.made_by})")
     if stopped_by is not None:
-        say(f"Stopped; all that was done is kept. Go on with:\n  {_again(command, engine)}")
-        return 128 + stopped_by
+        return _stopped(stopped_by, command, engine)
     return 0
 
 
@@ -233,13 +231,11 @@ def first_updates(
             say(f"{'done ' if is_done(task) else 'to do'}  {task.label}")
         say(f"about {spelt(seconds)} on one core")
         return 0
-    make(
-        tasks,
-        engine_named("local", 1),
-        title="first-updates",
-        scale="paper",
-        command=f"pxsgmcmc reproduce first-updates --seeds {seeds} --updates {updates}",
-    )
+    command = f"pxsgmcmc reproduce first-updates --seeds {seeds} --updates {updates}"
+    machine = engine_named("local", 1)
+    stopped_by = make(tasks, machine, title="first-updates", scale="paper", command=command)
+    if stopped_by is not None:
+        return _stopped(stopped_by, command)
     say("\n".join(made_lines(gather(chosen, planner))))
     return 0
 
@@ -255,8 +251,10 @@ def _machine(engine: str, at_once: int | None) -> Local | Slurm | Ray:
     return engine_named(engine, at_once)
 
 
-def _again(command: str, engine: str) -> str:
-    return command if engine == "local" else f"{command} --engine {shlex.quote(engine)}"
+def _stopped(signal: int, command: str, engine: str = "local") -> int:
+    again = command if engine == "local" else f"{command} --engine {shlex.quote(engine)}"
+    say(f"Stopped; all that was done is kept. Go on with:\n  {again}")
+    return 128 + signal
 
 
 def _at(experiment: Experiment, scale: Scale) -> Experiment:

@@ -80,8 +80,7 @@ def meta_train(
     with closing(progress_for("meta-train", progress)) as shown:
         with lock.acquire(folder, say=shown.say), GracefulStop() as stop:
             kept.begin(folder, settings, hashes)
-            loop = _Loop(settings, folder, trained, held_out, data_root, shown)
-            return loop.run(stop)
+            return _Loop(settings, folder, trained, held_out, data_root, shown, stop).run()
 
 
 class _Loop:
@@ -95,8 +94,9 @@ class _Loop:
         held_out: tuple[Task, ...],
         data_root: str | None,
         shown: Progress,
+        stop: GracefulStop,
     ):
-        self.settings, self.folder, self.shown = settings, folder, shown
+        self.settings, self.folder, self.shown, self.stop = settings, folder, shown, stop
         self.trained, self.held_out, self.data_root = trained, held_out, data_root
         self.state, log_bytes = initial_state(settings), 0
         if saved := kept.load(folder, self.state):
@@ -109,21 +109,24 @@ class _Loop:
         self._rows: dict[Family, tuple[FamilyData, tuple[str, ...]]] = {}
         self._saved_at, self._fruitless = time.monotonic(), 0
 
-    def run(self, stop: GracefulStop) -> MetaTrained:
-        if self._looked_at is None:
-            self._look()
+    def run(self) -> MetaTrained:
         while (done := int(self.state.step)) < self.settings.outer_steps:
-            if stop.signal is not None:
-                self._save()
-                raise Interrupted(f"Stopped after {done} outer steps; all is saved.", stop.signal)
-            self._step(done)
-            if (done + 1) % self.settings.evaluate_every == 0:
+            # Also where it was stopped in the middle of a look.
+            if done % self.settings.evaluate_every == 0 and self._looked_at != done:
                 self._look()
-            elif time.monotonic() - self._saved_at > CHECKPOINT_SECONDS:
+            self._end_if_asked()
+            self._step(done)
+            if time.monotonic() - self._saved_at > CHECKPOINT_SECONDS:
                 self._save()
         if self._looked_at != int(self.state.step):  # also where it was stopped just at its end
             self._look()
         return MetaTrained(self.state, int(self.state.skipped))
+
+    def _end_if_asked(self) -> None:
+        if self.stop.signal is not None:
+            self._save()
+            done = int(self.state.step)
+            raise Interrupted(f"Stopped after {done} outer steps; all is saved.", self.stop.signal)
 
     def _step(self, number: int) -> None:
         settings, began = self.settings, time.monotonic()
@@ -178,12 +181,12 @@ class _Loop:
     def _look(self) -> None:
         """Measure the held-out tasks, then save."""
         step = int(self.state.step)
-        losses = held_out_losses(
-            self.settings,
-            self.state.weights,
-            self.held_out,
-            lambda label: self._tell(step, f"held-out {label}"),
-        )
+
+        def tell(label: str) -> None:
+            self._end_if_asked()
+            self._tell(step, f"held-out {label}")
+
+        losses = held_out_losses(self.settings, self.state.weights, self.held_out, tell)
         self.log.add({"step": step, "held_out": losses})
         self._looked_at = step
         mean = mean_over_tasks(losses)

@@ -9,9 +9,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from subprocess import PIPE
 from typing import Any
 
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.chain.graceful_stop import GracefulStop
+from pxsgmcmc.errors import Interrupted, UserError
 from pxsgmcmc.jobs.local import environment
 
 Computed = tuple[dict[str, float], dict[str, list[float | None]]]  # values, curves
@@ -24,18 +26,38 @@ def compute(function: str, arguments: Mapping[str, Any], seed: int) -> Computed:
       function: "module:function" below `pxsgmcmc.reproduce`.
       arguments: of the function, without the seed.
       seed: of everything random.
+
+    Raises:
+      Interrupted: on a signal, after the process was ended.
     """
     ask = json.dumps({"function": function, "arguments": dict(arguments), "seed": seed})
     command = [sys.executable, "-P", "-m", "pxsgmcmc.reproduce.computing"]
-    ended = subprocess.run(
-        command, input=ask, stdout=subprocess.PIPE, text=True, env=environment(1), check=False
+    # In a process group of its own, so that Ctrl-C reaches us alone.
+    child = subprocess.Popen(
+        command, stdin=PIPE, stdout=PIPE, text=True, env=environment(1), process_group=0
     )
-    if ended.returncode == 2:
+    with child, GracefulStop() as stop:
+        try:
+            output = _output(child, ask, stop)
+        finally:
+            child.kill()
+    if child.returncode == 2:
         raise UserError(f"`{function}` failed; its message is above.")
-    if ended.returncode:
-        raise RuntimeError(f"{function} ended with code {ended.returncode}")
-    answer = json.loads(ended.stdout.splitlines()[-1])
+    if child.returncode:
+        raise RuntimeError(f"{function} ended with code {child.returncode}")
+    answer = json.loads(output.splitlines()[-1])
     return answer["values"], answer["curves"]
+
+
+def _output(child: "subprocess.Popen[str]", ask: str, stop: GracefulStop) -> str:
+    """What the process writes until its end."""
+    given: str | None = ask
+    while stop.signal is None:
+        try:
+            return child.communicate(given, timeout=0.1)[0]
+        except subprocess.TimeoutExpired:
+            given = None  # it has it by now
+    raise Interrupted("Stopped while it computed.", stop.signal)
 
 
 def main() -> int:

@@ -13,6 +13,7 @@ from pxsgmcmc.chain.code_revision import code_revision
 from pxsgmcmc.config import write_config
 from pxsgmcmc.data._locate import locate
 from pxsgmcmc.data._official import OFFICIAL
+from pxsgmcmc.errors import Interrupted
 from pxsgmcmc.jobs import DIAGNOSE, EVALUATE, SAMPLE, Ended, Engine, Job, JobFailed, Stage
 from pxsgmcmc.jobs.chains import chain_jobs
 from pxsgmcmc.jobs.display import Display
@@ -64,7 +65,10 @@ def make(
     for number, task in enumerate(computed, start=1):
         print(f"{title}: computing {task.label} ({number} of {len(computed)})", flush=True)
         began = time.monotonic()
-        values, curves = compute(task.arm.compute, task.arm.over, task.seed)
+        try:
+            values, curves = compute(task.arm.compute, task.arm.over, task.seed)
+        except Interrupted as stopped:
+            return stopped.signal
         write_record(
             task.record,
             Record(
