@@ -35,7 +35,6 @@ ROOT = Path(__file__).parents[1]
 OUTCOME = ROOT / "studies" / "digits_search.json"
 PAGE = ROOT / "docs" / "results.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
-DIVERGED = 3  # exit code of a job whose chain diverged
 SHOWN = (
     *("test/err", "test/nll", "test/ece", "test/amb", "corruptions/nll", "shift digits-shift/nll"),
     *("ood photos-sklearn/auroc", "ood photos-skimage/auroc"),
@@ -147,8 +146,8 @@ def make_all(jobs: list[Job], workers: int) -> list[Job] | None:
     def on_end(job: Job, ended: Ended) -> str | None:
         if ended.code in (1, 2, 4) or ended.code < 0:
             raise JobFailed(job, ended).as_error()
-        diverged.extend([job] * (ended.code == DIVERGED))
-        return f"{job.label}: diverged" if ended.code == DIVERGED else None
+        diverged.extend([job] * (ended.diverged))
+        return f"{job.label}: diverged" if ended.diverged else None
 
     with closing(Display("seeds", jobs, on_end, seconds=60.0)) as display:
         if Local(workers).run(display.todo, display) is not None:

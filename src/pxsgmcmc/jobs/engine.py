@@ -30,6 +30,16 @@ class Ended(NamedTuple):
     seconds: float = 0.0
 
     @property
+    def diverged(self) -> bool:
+        """Whether its chain diverged, which is an outcome like others."""
+        return _ERRORS.get(self.code) is Diverged
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended without an outcome."""
+        return self.code != 0 and not self.diverged
+
+    @property
     def sentence(self) -> str:
         """What the job said for people when it failed; empty if it said nothing."""
         sentences = [line for line in self.errors.splitlines() if line.startswith("pxsgmcmc: ")]

@@ -25,8 +25,6 @@ from pxsgmcmc.reproduce.reading import diverged_record, record_of
 from pxsgmcmc.reproduce.record import Record, write_record
 from pxsgmcmc.store.files import make_folders
 
-DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
-
 
 def check_data(tasks: Sequence[PlannedTask]) -> None:
     """Hear of missing data now, with their address, and not from the first run."""
@@ -116,11 +114,11 @@ class _Runs:
         task = self._of[job]
         if ended.code >= 128:
             return None
-        if ended.code not in (0, DIVERGED):
+        if ended.failed:
             raise JobFailed(job, ended).as_error()
         self._seconds[task.folder] += ended.seconds
         self._left[task.folder].discard(job)
-        if ended.code == DIVERGED:
+        if ended.diverged:
             made = diverged_record(task, self._scale, self._command, ended.sentence)
         elif self._left[task.folder]:
             return None

@@ -28,7 +28,6 @@ from pxsgmcmc.store.files import read_file, write_file
 from pxsgmcmc.tuning.best_first import PlannedChain, Rules, neighbours, ranking, replay, settled
 
 _MOST = 1 << 26  # bytes of a file of outcomes
-DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
 UNHEALTHY = 1e3  # added to the NLL of a chain that is not healthy: more than any healthy one has
 _OUTCOME = ("nll", "err", "seconds", "healthy", "verdict")
 
@@ -246,7 +245,7 @@ def search(
         def on_end(job: Job, ended: Ended, chains=chains) -> str | None:
             if ended.code >= 128:
                 return None
-            if ended.code not in (0, DIVERGED):
+            if ended.failed:
                 raise JobFailed(job, ended).as_error()
             scores = score(job) if ended.code == 0 else {"nll": None, "err": None}
             return book.add(chains[job], {**scores, "seconds": round(ended.seconds, 1)})

@@ -20,7 +20,6 @@ from pxsgmcmc.tuning.proposals import Proposer
 from pxsgmcmc.tuning.space import at_edge, widened, with_values
 from pxsgmcmc.tuning.trial_book import TrialBook
 
-DIVERGED = 3  # exit code of a job whose chain diverged: an outcome like others
 WAVE = 4  # trials at a time, or as many as run at once; what is proposed depends on it
 STARTING = 10.0  # seconds that a job takes before its first step, unless measured
 
@@ -161,7 +160,7 @@ class TrialLoop:
         def on_end(job: Job, ended: Ended) -> str | None:
             if ended.code >= 128:
                 return None
-            if ended.code not in (0, DIVERGED):
+            if ended.failed:
                 raise JobFailed(job, ended).as_error()
             return self._note(jobs[job], job, ended, self._clock() - began)
 
@@ -177,7 +176,7 @@ class TrialLoop:
         """Write down how a trial went; returns a sentence on it."""
         trial, tuning = self.book.tuning.trials[number], self.book.tuning
         values = ", ".join(f"{name} {value:g}" for name, value in trial.settings.items())
-        if ended.code == DIVERGED:
+        if ended.diverged:
             self.book.add_divergence(number, ended.sentence, seconds)
             return f"trial {number} ({values}): diverged"
         found = self._read(job.folder)
