@@ -82,6 +82,17 @@ def test_a_damaged_record_is_named(places, tmp_path):
     assert_one_line(said, 2, "seed-0.json` is damaged: remove it, and the run is made again")
 
 
+def test_a_stopped_command_is_repeated_with_the_folders_that_were_named(
+    places, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("pxsgmcmc.cli.reproduce.make", lambda *_, **__: 15)
+    said = call("reproduce", "lemma", "--seeds", "1", *places)
+    assert said.code == 143
+    again = said.out.splitlines()[-1]
+    assert again.startswith("  pxsgmcmc reproduce lemma --scale desk --seeds 1 --results ")
+    assert str(tmp_path) in again and "--engine" not in again
+
+
 def test_claims_are_listed_with_a_verdict_at_each_scale(places):
     assert_one_line(call("reproduce", "claims", *places[:2]), 2, "`--results` must be a folder")
     Path(places[1]).mkdir()

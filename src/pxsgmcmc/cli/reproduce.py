@@ -27,6 +27,8 @@ from pxsgmcmc.reproduce.settings_file import read_settings
 from pxsgmcmc.reproduce.tables import Made, gather
 
 RESULTS, RUNS, PAGES = "reproduce/results", "runs/reproduce", "runs/reproduce/pages"
+SEARCHES, OUTCOMES = f"{RUNS}/search", "reproduce/search"
+_USUAL = ("local", RESULTS, RUNS, PAGES, SEARCHES, OUTCOMES)
 Folder = Annotated[str, tyro.conf.arg(metavar="DIR")]
 Switch = Annotated[bool, tyro.conf.FlagCreatePairsOff]
 
@@ -69,7 +71,8 @@ def reproduce(
       runs: folder of run directories.
       pages: folder of the HTML pages.
     """
-    _check_places(results=results, runs=runs, pages=pages)
+    places = {"results": results, "runs": runs, "pages": pages}
+    _check_places(**places)
     size = scale_named(scale)
     count = size.seeds if seeds is None else check_count("seeds", seeds, at_least=1)
     experiments = all_experiments(scale) if name == "all" else [_at(experiment_named(name), size)]
@@ -97,7 +100,7 @@ def reproduce(
         )
         stopped_by = make(tasks, machine, title=name, command=command, scale=scale)
         if stopped_by is not None:
-            return _stopped(stopped_by, command, engine)
+            return _stopped(stopped_by, command, engine=engine, **places)
     made = [gather(experiment, planner) for experiment in experiments]
     for one in made:
         say("\n".join(made_lines(one)) + "\n")
@@ -153,8 +156,8 @@ def search(
     methods: str = "table1",
     engine: str = "local",
     at_once: WholeNumber = None,
-    runs: Folder = f"{RUNS}/search",
-    outcomes: Folder = "reproduce/search",
+    runs: Folder = SEARCHES,
+    outcomes: Folder = OUTCOMES,
 ) -> int:
     """Search the settings of all methods at a scale, with equal effort, on validation rows.
 
@@ -182,15 +185,14 @@ def search(
         raise UserError("`--scale` must be desk or laptop: the paper's own settings are used.")
     if methods not in GROUPS:
         raise UserError(f"`--methods` cannot be {methods!r}; {did_you_mean(methods, GROUPS)}")
-    words = ["pxsgmcmc", "reproduce", "search", "--scale", scale, "--methods", methods]
-    command = shlex.join(words)
+    command = f"pxsgmcmc reproduce search --scale {scale} --methods {methods}"
     machine = _machine(engine, at_once)
     stopped_by = find_settings(size, methods, machine, Path(runs), Path(outcomes), command)
     for method, entry in read_settings(scale).items():
         values = ", ".join(f"{key} {value:g}" for key, value in entry.settings.items())
         say(f"{method}: {values} ({entry.made_by})")
     if stopped_by is not None:
-        return _stopped(stopped_by, command, engine)
+        return _stopped(stopped_by, command, engine=engine, runs=runs, outcomes=outcomes)
     return 0
 
 
@@ -235,7 +237,7 @@ def first_updates(
     machine = engine_named("local", 1)
     stopped_by = make(tasks, machine, title="first-updates", scale="paper", command=command)
     if stopped_by is not None:
-        return _stopped(stopped_by, command)
+        return _stopped(stopped_by, command, results=results)
     say("\n".join(made_lines(gather(chosen, planner))))
     return 0
 
@@ -251,9 +253,9 @@ def _machine(engine: str, at_once: int | None) -> Local | Slurm | Ray:
     return engine_named(engine, at_once)
 
 
-def _stopped(signal: int, command: str, engine: str = "local") -> int:
-    again = command if engine == "local" else f"{command} --engine {shlex.quote(engine)}"
-    say(f"Stopped; all that was done is kept. Go on with:\n  {again}")
+def _stopped(signal: int, command: str, **flags: str) -> int:
+    more = [f" --{name} {shlex.quote(word)}" for name, word in flags.items() if word not in _USUAL]
+    say(f"Stopped; all that was done is kept. Go on with:\n  {command}{''.join(more)}")
     return 128 + signal
 
 
