@@ -1,8 +1,7 @@
-"""Which settings a configuration may have, and what may stand at each."""
+"""Which settings a configuration may have, and where."""
 
 import re
-from types import UnionType
-from typing import Any, Literal, Union, get_origin
+from typing import Any
 
 import msgspec
 
@@ -33,49 +32,6 @@ def types_at(path: str) -> list[Any]:
                     ]
         types = unfolded
     return types
-
-
-def tags_at(path: str) -> list[str]:
-    """Names of the kinds that may be chosen at a path, such as those of samplers."""
-    types = types_at(path.rpartition(".")[0])
-    return list(dict.fromkeys(str(struct.__struct_config__.tag) for struct in types))
-
-
-def fields_at(path: str, tables: dict[str, Any]) -> list[str]:
-    """Names known at a path, of the kind the tables chose there."""
-    types = types_at(path)
-    table = value_at(tables, path)
-    for struct in types:
-        config = struct.__struct_config__
-        if config.tag_field and isinstance(table, dict):
-            if table.get(config.tag_field) == config.tag:
-                return [config.tag_field, *struct.__struct_fields__]
-    return [name for struct in types[:1] for name in struct.__struct_fields__]
-
-
-def kinds_at(path: str, tables: dict[str, Any]) -> tuple[Any, ...]:
-    """The types that may stand at a path, of the kind of section the tables chose above it."""
-    parent, _, field = path.rpartition(".")
-    table = value_at(tables, parent)
-    for struct in types_at(parent):
-        config = struct.__struct_config__
-        if (
-            config.tag_field
-            and isinstance(table, dict)
-            and table.get(config.tag_field) != config.tag
-        ):
-            continue
-        for known in msgspec.structs.fields(struct):
-            if known.name == field:
-                union = isinstance(known.type, UnionType) or get_origin(known.type) is Union
-                return known.type.__args__ if union else (known.type,)
-    return ()
-
-
-def choices_at(path: str, tables: dict[str, Any]) -> list[str]:
-    """The words that may stand at a path."""
-    kinds = kinds_at(path, tables)
-    return [str(word) for kind in kinds if get_origin(kind) is Literal for word in kind.__args__]
 
 
 def sections_with(field: str) -> list[str]:

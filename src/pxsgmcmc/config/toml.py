@@ -65,8 +65,8 @@ def parse_config(
         _put(tables, key, value)
     try:
         config = msgspec.convert(tables, Config, strict=True)
-    except msgspec.ValidationError as error:
-        raise UserError(one_sentence(str(error), tables)) from None
+    except (msgspec.ValidationError, RecursionError):
+        raise UserError(one_sentence(tables, Config)) from None
     if config.threads is None:
         one_process = config.chains == 1 or config.chain.executor == "vmap"
         config = msgspec.structs.replace(config, threads=2 if one_process else 1)
@@ -101,11 +101,11 @@ def parse_evaluate(overrides: list[str]) -> Evaluate:
     tables: dict[str, Any] = {}
     for key, value in _pairs(overrides):
         _put(tables, key, value)
+    section = tables.get("evaluate", {})
     try:
-        return msgspec.convert(tables.get("evaluate", {}), Evaluate, strict=True)
-    except msgspec.ValidationError as error:
-        message = str(error).replace("`$", "`$.evaluate")
-        raise UserError(one_sentence(message, tables)) from None
+        return msgspec.convert(section, Evaluate, strict=True)
+    except (msgspec.ValidationError, RecursionError):
+        raise UserError(one_sentence(section, Evaluate, "evaluate")) from None
 
 
 def started_from_python(text: str) -> bool:
