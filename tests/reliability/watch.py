@@ -22,7 +22,7 @@ import pxsgmcmc as px
 from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.divergence import DivergenceWatch, norms
 from pxsgmcmc.chain.executors import MOST_STEPS, Advance
-from pxsgmcmc.chain.layout import Layout
+from pxsgmcmc.chain.layout import DeviceLayout
 from pxsgmcmc.chain.row_table import RowTable
 from pxsgmcmc.rng import streams
 from tests.helpers.energies import classification
@@ -104,7 +104,7 @@ def measure(rounds):
         return chunk
 
     def unwatched(many):
-        table = RowTable((MOST_STEPS, BATCH), Layout(None))
+        table = RowTable((MOST_STEPS, BATCH), DeviceLayout(None))
 
         def chunk(state):
             after = many(state, none, table.write(rows), np.int32(CHUNK), data, keys)
