@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 import time
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import pxsgmcmc
+
+ROOT = Path(__file__).parents[1]
 
 
 def best_time(command: list[str], tries: int = 5) -> float:
@@ -59,11 +62,16 @@ def test_every_public_name_is_documented(name):
 
 
 @pytest.mark.parametrize("name", pxsgmcmc.__all__)
-def test_every_public_function_documents_its_arguments_or_shows_an_example(name):
+def test_every_public_function_shows_an_example_or_says_where_one_is(name):
     thing = getattr(pxsgmcmc, name)
-    if inspect.isfunction(thing):
-        text = inspect.getdoc(thing) or ""
-        assert "Args:" in text or "Example:" in text, name
+    things = [thing]
+    if inspect.ismodule(thing):
+        things = [getattr(thing, found) for found in getattr(thing, "__all__", ())]
+    for function in things:
+        if inspect.isfunction(function):
+            text = inspect.getdoc(function) or ""
+            page = re.search(r"Example: see `?(docs/\w+\.md)", text)
+            assert ">>>" in text or (page and (ROOT / page[1]).exists()), function
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -206,6 +206,16 @@ def freeze_factors(potential: Potential) -> Potential:
 
     Args:
       potential: energy of (expanded position, batch).
+
+    Example:
+      >>> from pxsgmcmc.expansion import expand, plan
+      >>> params = {"dense": {"kernel": jnp.ones((2, 2))}}
+      >>> position = expand(params, plan(params, out=1))
+      >>> def U(q, batch):
+      ...     return jnp.sum(collapse(q)["dense"]["kernel"])
+      >>> grad = jax.grad(freeze_factors(U))(position, ())
+      >>> float(jnp.sum(grad.factors["dense"].out[0])), float(jnp.sum(grad.base["dense"]["kernel"]))
+      (0.0, 4.0)
     """
 
     def frozen(position: Tree, batch: Batch) -> Array:

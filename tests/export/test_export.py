@@ -72,7 +72,7 @@ def test_the_reader_is_thirty_lines_and_on_its_page():
     text = Path(reader.__file__).read_text("utf-8")
     lines = [line for line in text.splitlines() if line.strip() and '"""' not in line]
     statements = [line for line in lines if not line.startswith(("import", "from"))]
-    assert len(statements) <= 32
+    assert len(statements) <= 30
     page = Path(__file__).parents[2] / "docs" / "export.md"
     assert text in page.read_text("utf-8")
 

@@ -77,6 +77,16 @@ def load_corrupted(
       corruption: such as "gaussian_noise" or "fog".
       severity: 1 to 5.
       root: as in `load`.
+
+    Example:
+      >>> import tempfile
+      >>> import numpy as np
+      >>> with tempfile.TemporaryDirectory() as root:
+      ...     folder = Path(root, "mine-c")
+      ...     folder.mkdir()
+      ...     np.save(folder / "fog.npy", np.zeros((10, 8, 8, 1), np.uint8))  # 2 at a severity
+      ...     load_corrupted("mine-c", corruption="fog", severity=3, root=root).x.shape
+      (2, 8, 8, 1)
     """
     if name in OFFICIAL:
         _, stored = locate(name, root)

@@ -27,7 +27,8 @@ def checked_difference(
       levels: of the quantiles.
 
     Returns:
-      In probabilities and nats; for numbers in predicted standard deviations, or their squares.
+      In probabilities; for entropies in shares of the largest there is, log(classes); for numbers
+      in predicted standard deviations, or their squares.
     """
     worst = 0.0
     for name, values in predicted.items():
@@ -47,7 +48,8 @@ def checked_difference(
 def _exact(name: str, expected: Any, levels: tuple[float, ...]) -> tuple[np.ndarray, Any]:
     """What the library says, and the unit in which a difference counts."""
     if hasattr(expected, "probabilities"):
-        return getattr(expected, name), 1.0
+        classes = expected.probabilities.shape[1]
+        return getattr(expected, name), 1.0 if name == "probabilities" else np.log(classes)
     std = expected.std + np.finfo(np.float32).tiny
     if name == "quantiles":
         exact = expected.quantile(np.array(levels)).swapaxes(0, 1)
