@@ -117,6 +117,8 @@ def _headline(word: str, evidence: Evidence) -> str:
     if evidence.prediction_r_hat is not None:
         parts.append(f"median R-hat of predictions {_number(evidence.prediction_r_hat)}")
     parts += [f"went on with {change}" for change in evidence.changes]
+    if evidence.setbacks:
+        parts.append(f"set back {evidence.setbacks} time{'s' * (evidence.setbacks > 1)}")
     return f"{word}: {', '.join(parts)}" if parts else word
 
 

@@ -23,10 +23,12 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 import pxsgmcmc as px  # noqa: E402
 from pxsgmcmc.errors import UserError  # noqa: E402
+from pxsgmcmc.health import Evidence, judge  # noqa: E402
 from pxsgmcmc.run.health import last_cycle_temperatures  # noqa: E402
 from pxsgmcmc.sklearn import PXClassifier, PXRegressor  # noqa: E402
 from pxsgmcmc.sklearn.programs import program_for  # noqa: E402
 from pxsgmcmc.sklearn.regressor import NOISE_FLOOR  # noqa: E402
+from pxsgmcmc.sklearn.verdict import sentence  # noqa: E402
 
 SMALL = {"network": (4,), "draws": 4, "chains": 2, "random_state": 0}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -215,6 +217,11 @@ def test_an_unhealthy_chain_is_told_with_a_remedy(rows):
     with pytest.warns(ConvergenceWarning, match="more `draws` or a larger `max_seconds`"):
         # No time: one draw a step, which are nearly the same.
         PXRegressor((4,), draws=10, chains=2, max_seconds=1e-3, random_state=0).fit(X, X[:, 0])
+
+
+def test_chains_that_were_set_back_are_called_so_and_not_told_to_run_longer():
+    found = sentence(judge(Evidence(draws=20, setbacks=1)), setbacks=1)
+    assert found.startswith("not healthy: set back 1 time. Fit again with another `random_state`")
 
 
 @pytest.mark.parametrize("target", ["a line", "a constant"])

@@ -3,14 +3,12 @@
 import dataclasses
 import hashlib
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,6 +23,7 @@ from pxsgmcmc.sklearn.frames import FrameOutput
 from pxsgmcmc.sklearn.networks import hashable, network_of
 from pxsgmcmc.sklearn.programs import EstimatorModel, forward_for, prior_of, program_for
 from pxsgmcmc.sklearn.rows import WeightedRows, filled, round_size, standardisation
+from pxsgmcmc.sklearn.verdict import warn_if_unhealthy
 from pxsgmcmc.store import open_run
 from pxsgmcmc.store.layout import chain_folder
 from pxsgmcmc.tuning.default_prior import LAST
@@ -35,7 +34,6 @@ from pxsgmcmc.tuning.engine.whole_run import whole_run
 from pxsgmcmc.types import Array, Tree
 
 PREDICTED_TOGETHER = 1024  # rows
-REMEDY = "Ask for more `draws` or a larger `max_seconds`, or a smaller `network`; see `run_`."
 
 
 class PXEstimator(FrameOutput, BaseEstimator):
@@ -143,10 +141,7 @@ class PXEstimator(FrameOutput, BaseEstimator):
         finally:
             shown.close()
         self._keep(records, request, given, weighted, inputs, targets, names)
-        verdict = self.run_.verdict
-        if verdict.healthy is False:
-            # Not the verdict's own remedies: an estimator has other settings.
-            warnings.warn(f"{verdict.headline}. {REMEDY}", ConvergenceWarning, stacklevel=3)
+        warn_if_unhealthy(self.run_, stacklevel=3)
 
     def _begun(self, request: Request, shown: Any) -> list[Any] | None:
         """Records to go on with, if `warm_start` asks for it and there are any."""
