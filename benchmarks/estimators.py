@@ -175,19 +175,28 @@ def one(name: str, method: str, split: int) -> dict[str, Any]:
 
 
 def table(lines: list[dict[str, Any]]) -> str:
-    """Means over splits with their standard deviations."""
-    head = "| set | method | splits | NLL | ERR or RMSE | coverage of 90 % | CPU s | wall s |"
+    """Means over splits with their standard deviations, and how much more NLL than ours."""
+    head = (
+        "| set | method | splits | NLL | ERR or RMSE | coverage of 90 % | CPU s | NLL beyond px |"
+    )
     rows = [head, "|" + "---|" * 8]
+    lines = sorted(lines, key=lambda line: (SETS.index(line["set"]), METHODS.index(line["method"])))
+    ours = {(line["set"], line["split"]): line["nll"] for line in lines if line["method"] == "px"}
     for name, method in dict.fromkeys((line["set"], line["method"]) for line in lines):
         some = [line for line in lines if (line["set"], line["method"]) == (name, method)]
-        cells = []
-        for key in ("nll", "error", "coverage"):
-            values = [line[key] for line in some]
-            spread = f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else ""
-            cells.append(f"{np.mean(values):.3f}{spread}")
-        cells += [f"{np.mean([line[key] for line in some]):.1f}" for key in ("cpu", "wall")]
+        cells = [spread([line[key] for line in some]) for key in ("nll", "error", "coverage")]
+        cells.append(f"{np.mean([line['cpu'] for line in some]):.1f}")
+        both = [line for line in some if (name, line["split"]) in ours and method != "px"]
+        more = [line["nll"] - ours[name, line["split"]] for line in both]
+        cells.append(f"{spread(more, '+')} ({len(more)})" if more else "")
         rows.append(f"| {name} | {method} | {len(some)} | " + " | ".join(cells) + " |")
     return "\n".join(rows)
+
+
+def spread(values: list[float], sign: str = "") -> str:
+    """Mean and standard deviation."""
+    deviation = f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else ""
+    return f"{np.mean(values):{sign}.3f}{deviation}"
 
 
 def main() -> None:
