@@ -60,6 +60,7 @@ def test_the_help_of_each_command_teaches_by_example(name):
         (("predict", "d", "f", "--skip", "abc"), "`--skip` must be a whole number, got 'abc'."),
         (("tune", "c", "--trials", "1.5"), "`--trials` must be a whole number, got '1.5'."),
         (("meta-train", "--sigma", "high"), "`--sigma` must be a number, got 'high'."),
+        (("report", "d", "--titel", "x"), "There is no flag '--titel'; did you mean `--title`?"),
         (("compare", "a", "b", "--paired", "x"), "for argument '--paired'"),
     ],
 )

@@ -19,6 +19,7 @@ from pxsgmcmc.errors import (
     Locked,
     UserError,
     did_you_mean,
+    nearest,
     one_line,
     printable,
 )
@@ -192,7 +193,7 @@ def _call(name: str, arguments: list[str]) -> int:
         except SystemExit as stop:
             if not stop.code:
                 return 0
-            problem = _one_line(messages.getvalue())
+            problem = _with_suggestion(_one_line(messages.getvalue()), call)
     if not parsed:
         raise UserError(f"{problem} See `pxsgmcmc {name} --help`.")
     args, settings = parsed[0]
@@ -207,6 +208,16 @@ def _call(name: str, arguments: list[str]) -> int:
 
         remember_compilations()
     return call(*args, **settings) or 0
+
+
+def _with_suggestion(problem: str, call: Callable[..., Any]) -> str:
+    """The flag of this command that is spelt most like one that it does not have."""
+    unknown = re.match(r"Unrecognized options?: (--[\w-]+)", problem)
+    if not unknown:
+        return problem
+    own = [f"--{name.replace('_', '-')}" for name in inspect.signature(call).parameters]
+    near = nearest(unknown[1], own)
+    return f"There is no flag {unknown[1]!r}" + (f"; did you mean `{near[0]}`?" if near else ".")
 
 
 def _annotations(call: Callable[..., Any]) -> dict[str, Any]:
