@@ -1,15 +1,17 @@
 """`px.fit` without settings beside scikit-learn's defaults, on eight small tasks, as a table.
 
     python benchmarks/automatic.py                       # all tasks, seed 0
-    python benchmarks/automatic.py --tasks wine diabetes --seeds 5
+    python benchmarks/automatic.py --tasks "wine MLP" "diabetes MLP" --seeds 5
     python benchmarks/automatic.py --clock cpu           # for a machine that has other work
 
-Every line is printed as soon as it is known, with the seconds on the wall and those of processors.
-With `--clock cpu` the time that `fit` keeps to is that of processors as well, so that what else a
-machine does changes nothing: sixty of these are at most sixty on the wall of an idle machine. All
-learn from the same rows; the validation rows give the regressions of scikit-learn their scale:
-negative log-likelihoods of these are those of a normal around the prediction, with the standard
-deviation of its errors on the validation rows. The test rows are used for the table alone.
+Every line is printed as soon as it is known, with the seconds on the wall and those of processors;
+a table of the tasks comes last. With `--clock cpu` the time that `fit` keeps to is that of
+processors as well, so that what else a machine does changes nothing: sixty of these are at most
+sixty on the wall of an idle machine. All learn from the same rows; the validation rows give the
+regressions of scikit-learn their scale: negative log-likelihoods of these are those of a normal
+around the prediction, with the standard deviation of its errors on the validation rows. The test
+rows are used for the table alone. Differences are means over seeds; their standard error is that
+over test rows, of each row's mean over seeds.
 """
 
 import argparse
@@ -17,12 +19,12 @@ import math
 import resource
 import time
 import warnings
+from typing import NamedTuple
 
 import jax
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import log_loss
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import pxsgmcmc as px
@@ -30,7 +32,7 @@ from pxsgmcmc.config import parse_config
 from pxsgmcmc.config.build import build
 from pxsgmcmc.run.health import evidence_on
 
-MLP = 'name = "mlp"\nwidths = [32, 32]'
+MLP = 'name = "mlp"\nwidths = [100]\nactivation = "relu"'  # the network of scikit-learn's MLP
 TASKS = {
     "wine MLP": ("wine", MLP),
     "breast_cancer MLP": ("breast_cancer", MLP),
@@ -54,7 +56,12 @@ draws = 1
 cycle_length = 1
 batch_size = 1
 """
-HEAD = "| task | seed | wall s | CPU s | verdict | method | steps | NLL | MLP | linear |"
+HEAD = "| task | seed | wall s | CPU s | verdict | steps | NLL | MLP | linear |"
+TASK_HEAD = (
+    "| task | healthy | largest R-hat | temperatures | CPU s | NLL | MLP (difference) "
+    "| linear (difference) | no worse than both |"
+)
+TINY = 1e-300
 
 
 def problem_of(task: str) -> px.Problem:
@@ -69,18 +76,17 @@ def inputs(problem: px.Problem, x: np.ndarray) -> np.ndarray:
     return np.asarray(problem.transform(jax.numpy.asarray(x))).reshape(len(x), -1)
 
 
-def losses_of_others(problem: px.Problem, seed: int) -> list[float]:
-    """Test NLL of scikit-learn's network and of its linear model, with their defaults."""
+def losses_of_others(problem: px.Problem, seed: int) -> list[np.ndarray]:
+    """NLL of each test row by scikit-learn's network and by its linear model, with defaults."""
     x, x_valid, x_test = (
         inputs(problem, part.x) for part in (problem.train, problem.validation, problem.test)
     )
     y, y_valid, y_test = (part.y for part in (problem.train, problem.validation, problem.test))
     if problem.likelihood.task == "classification":
         models = (MLPClassifier(random_state=seed), LogisticRegression(max_iter=1000))
-        return [
-            log_loss(y_test, model.fit(x, y).predict_proba(x_test), labels=range(problem.targets))
-            for model in models
-        ]
+        probabilities = [model.fit(x, y).predict_proba(x_test) for model in models]
+        places = np.arange(len(y_test)), y_test
+        return [-np.log(np.maximum(p[places], TINY)) for p in probabilities]
     mean, std = y.mean(), y.std()
     losses = []
     for model in (MLPRegressor(random_state=seed), Ridge()):
@@ -90,9 +96,16 @@ def losses_of_others(problem: px.Problem, seed: int) -> list[float]:
             for part, target in ((x_valid, y_valid), (x_test, y_test))
         ]
         scale = float(np.sqrt(np.mean(errors[0] ** 2)))
-        square = float(np.mean((errors[1] / scale) ** 2))
-        losses.append(0.5 * square + math.log(scale) + 0.5 * math.log(2.0 * math.pi))
+        squares = 0.5 * (errors[1] / scale) ** 2
+        losses.append(squares + math.log(scale) + 0.5 * math.log(2.0 * math.pi))
     return losses
+
+
+def losses_of(run: px.Run, problem: px.Problem) -> np.ndarray:
+    """NLL of each test row by the average of all draws."""
+    log_likelihood = jax.jit(problem.log_likelihood)
+    each = [np.asarray(log_likelihood(draw, tuple(problem.test)), np.float64) for draw in run]
+    return math.log(len(each)) - np.logaddexp.reduce(each, axis=0)
 
 
 def processor_seconds() -> float:
@@ -101,37 +114,74 @@ def processor_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def line(task: str, seed: int, max_seconds: float) -> str:
-    """A row of the table."""
+class Outcome(NamedTuple):
+    """What came of a task and a seed.
+
+    Attributes:
+      cells: of its line.
+      losses: NLL of each test row: of `fit`, of scikit-learn's MLP, of its linear model.
+      healthy: whether the verdict is so.
+      r_hat: of the energy.
+      heat: temperatures, relative to what they should be.
+      cpu: seconds of processors.
+    """
+
+    cells: list[str]
+    losses: list[np.ndarray]
+    healthy: bool
+    r_hat: float
+    heat: list[float]
+    cpu: float
+
+
+def outcome(task: str, seed: int, max_seconds: float) -> Outcome:
+    """Fit a task; print its line."""
     problem = problem_of(task)
-    others = [f"{loss:.3f}" for loss in losses_of_others(problem, seed)]
+    others = losses_of_others(problem, seed)
     began, used = time.time(), processor_seconds()
     try:
         run = px.fit(problem, seed=seed, max_seconds=max_seconds, progress=False)
     except (px.UserError, px.Diverged) as error:
-        run, outcome = None, [str(error), "-", "-", "-"]
-    cost = [f"{time.time() - began:.0f}", f"{processor_seconds() - used:.0f}"]
-    if run is not None:
-        outcome = outcome_of(run)
-    return f"| {' | '.join(map(str, [task, seed, *cost, *outcome, *others]))} |"
-
-
-def outcome_of(run: px.Run) -> list[str]:
-    """Verdict, method, steps and test NLL of a run."""
+        nothing = np.full(len(problem.test.x), math.inf)
+        print(f"| {task} | {seed} | {error} |", flush=True)
+        return Outcome([], [nothing, *others], False, math.inf, [], 0.0)
+    cpu = processor_seconds() - used
+    wall = time.time() - began
     evidence = evidence_on(run)
-    heat = "/".join(f"{one.value / one.expected:.2f}" for one in evidence.kinetic.values())
+    heat = [one.value / one.expected for one in evidence.kinetic.values()]
     word = {True: "healthy", False: "not healthy", None: "not known"}[run.verdict.healthy]
     setbacks = f", set back {evidence.setbacks} x" if evidence.setbacks else ""
-    verdict = f"{word}: T {heat}, R-hat {evidence.energy_r_hat or math.nan:.2f}{setbacks}"
-    results = run.evaluate()
-    assert results.test is not None
+    r_hat = math.nan if evidence.energy_r_hat is None else evidence.energy_r_hat
+    verdict = f"{word}: T {'/'.join(f'{one:.2f}' for one in heat)}, R-hat {r_hat:.2f}{setbacks}"
     lengths = run.origin["collection"]
     steps = f"{lengths['burn_in']:,} + {lengths['draws']} x {lengths['cycle_length']:,}"
-    return [verdict, run.origin["method"], steps, f"{float(results.test.metrics['nll']):.3f}"]
+    losses = [losses_of(run, problem), *others]
+    cells = [task, seed, f"{wall:.0f}", f"{cpu:.0f}", verdict, steps]
+    cells += [f"{np.mean(one):.3f}" for one in losses]
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+    return Outcome(cells, losses, run.verdict.healthy is True, r_hat, heat, cpu)
+
+
+def summary(task: str, found: list[Outcome]) -> str:
+    """A line of the table of tasks."""
+    rows = np.array([one.losses for one in found])  # (seeds, methods, rows)
+    cells = [task, f"{sum(one.healthy for one in found)} of {len(found)}"]
+    cells.append(f"{max(one.r_hat for one in found):.2f}")
+    heats = [heat for one in found for heat in one.heat] or [math.nan]
+    cells.append(f"{min(heats):.2f} to {max(heats):.2f}")
+    cells.append(f"{np.mean([one.cpu for one in found]):.0f}")
+    means = rows.mean(axis=2)
+    cells.append(f"{means[:, 0].mean():.3f} ± {means[:, 0].std():.3f}")
+    for other in (1, 2):
+        difference = (rows[:, 0] - rows[:, other]).mean(axis=0)
+        error = difference.std() / math.sqrt(len(difference))
+        cells.append(f"{means[:, other].mean():.3f} ({difference.mean():+.3f} ± {error:.3f})")
+    worse = means[:, 0].mean() > means[:, 1:].mean(axis=0).min()
+    return f"| {' | '.join([*cells, 'no' if worse else 'yes'])} |"
 
 
 def main() -> None:
-    """Print the table."""
+    """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", nargs="*", choices=TASKS, default=list(TASKS))
     parser.add_argument("--seeds", type=int, default=1)
@@ -143,10 +193,15 @@ def main() -> None:
         time.monotonic = time.process_time  # what `fit` and the chains look at
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", px.ChainWarning)
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
     print(HEAD, "|" + "---|" * (HEAD.count("|") - 1), sep="\n", flush=True)
-    for task in arguments.tasks:
-        for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
-            print(line(task, seed, arguments.max_seconds), flush=True)
+    found = {
+        task: [outcome(task, seed, arguments.max_seconds) for seed in seeds]
+        for task in arguments.tasks
+    }
+    print("", TASK_HEAD, "|" + "---|" * (TASK_HEAD.count("|") - 1), sep="\n")
+    for task, outcomes in found.items():
+        print(summary(task, outcomes))
 
 
 if __name__ == "__main__":

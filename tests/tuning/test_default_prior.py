@@ -21,6 +21,12 @@ def test_kernels_and_their_biases_have_a_number_over_the_fan_in():
     assert found["Dense_1"] == pytest.approx({"kernel": 30 / 7, "bias": 30 / 7})
 
 
+def test_hidden_biases_may_have_a_variance_of_their_own():
+    found = fan_in_variances(MLP, hidden=2.0, last=30.0, bias=3.0)
+    assert found["Dense_0"] == pytest.approx({"kernel": 2 / 5, "bias": 3.0})
+    assert found["Dense_1"] == pytest.approx({"kernel": 30 / 7, "bias": 30 / 7})
+
+
 def test_the_last_layer_is_known_by_its_outputs_where_there_are_as_many_as_inputs():
     sizes = (2, 6, 6, 2)
     square = {

@@ -1,7 +1,7 @@
 """A prior for a network nobody has said anything about: variances that fall with the fan-in.
 
-A bias is one more input that is always 1, so it has the variance of its kernel: large where there
-are few inputs, whose scale it has to match, and small where there are many.
+In a classifier the bias of a hidden unit has the variance that all inputs together give the unit,
+so that units turn on and off all over the data. In a regression it is one more input, always 1.
 """
 
 import math
@@ -17,10 +17,11 @@ from pxsgmcmc.types import Array, Tree
 
 HIDDEN = 2.0  # times 1 / fan-in keeps the scale of what passes through rectifiers
 # Times 1 / fan-in, of the last layer. That of classifiers by cross-validation over the training and
-# validation rows of wine and digits, where 100 was ahead of 30, and level with 300 and 1000 over
-# wine, breast_cancer and digits together. Numbers are on one scale with their targets' deviation,
-# so a regression needs no other scale than the layers before; see docs/automatic.md.
+# validation rows of wine, breast_cancer and digits, see docs/automatic.md. Numbers are on one scale
+# with their targets' deviation, so a regression needs no other scale than the layers before.
 LAST = {"classification": 100.0, "regression": HIDDEN}
+# Variance of the biases of hidden layers; None for that of their kernel.
+BIASES = {"classification": HIDDEN, "regression": None}
 VECTORS = 1.0  # variance of vectors without a kernel: scales and thresholds of norms
 
 
@@ -31,10 +32,12 @@ class FanIn:
     Attributes:
       last: times 1 / fan-in on the last layer; a number, also one that is traced.
       outputs: of the network.
+      bias: variance of the biases of hidden layers, or None for that of their kernel.
     """
 
     last: Any
     outputs: int
+    bias: float | None = None
 
     @property
     def name(self) -> str:
@@ -44,7 +47,7 @@ class FanIn:
     def energy(self, tree: Tree, old: Tree | None = None) -> Array:
         """Energy of `tree`, less that of `old` if given."""
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), tree)
-        variances = fan_in_variances(shapes, last=self.last, outputs=self.outputs)
+        variances = fan_in_variances(shapes, last=self.last, outputs=self.outputs, bias=self.bias)
         return priors.Normal(variances, "zero").energy(tree, old)
 
 
@@ -55,11 +58,17 @@ def default_prior(problem: Problem, last: Any) -> FanIn:
       problem: whose network it is.
       last: times 1 / fan-in on the last layer, `LAST` of its task unless there is a reason.
     """
-    return FanIn(last, problem.likelihood.outputs(problem.targets))
+    likelihood = problem.likelihood
+    return FanIn(last, likelihood.outputs(problem.targets), BIASES[likelihood.task])
 
 
 def fan_in_variances(
-    shapes: Tree, *, hidden: float = HIDDEN, last: Any = HIDDEN, outputs: int | None = None
+    shapes: Tree,
+    *,
+    hidden: float = HIDDEN,
+    last: Any = HIDDEN,
+    outputs: int | None = None,
+    bias: float | None = None,
 ) -> Tree:
     """Variances for `px.priors.normal`: a number over the fan-in for kernels and their biases.
 
@@ -69,6 +78,7 @@ def fan_in_variances(
       last: times 1 / fan-in for the kernels of the layer that gives the network's output.
       outputs: of the network. The last layer is the one whose output no layer takes; where that is
         none, since there are as many outputs as inputs, those that have so many outputs.
+      bias: variance of the biases of all other layers, or None for that of their kernel.
 
     Example:
       >>> import jax.numpy as jnp
@@ -78,7 +88,9 @@ def fan_in_variances(
       {'a': {'bias': 0.5, 'kernel': 0.5}, 'b': {'kernel': 3.75}}
     """
     leaves, structure = jax.tree.flatten(shapes)
-    variances = [VECTORS if len(leaf.shape) < 2 else hidden / _fan_in(leaf) for leaf in leaves]
+    variances: list[Any] = [
+        VECTORS if len(leaf.shape) < 2 else hidden / _fan_in(leaf) for leaf in leaves
+    ]
     rows = plan(shapes, out=0, into=0).layers
     known = any(row.note == "logits" for row in rows)
     for row in rows:
@@ -90,7 +102,8 @@ def fan_in_variances(
             variances[kernel.place] = scale * out / math.prod(kernel.shape)
         for leaf in row.layer.leaves if kernels else ():
             if not leaf.into:
-                variances[leaf.place] = variances[kernels[0].place]
+                own = bias if bias is not None and not is_last else variances[kernels[0].place]
+                variances[leaf.place] = own
     return jax.tree.unflatten(structure, variances)
 
 
