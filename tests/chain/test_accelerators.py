@@ -70,7 +70,7 @@ def test_the_precision_is_part_of_the_chain(tmp_path):
     run(out=tmp_path / "run", draws=1, matmul_precision="tensorfloat32")
     settings = open_run(tmp_path / "run").manifest["origin"]["settings_of_jax"]
     assert settings["JAX's matmul precision"] == "tensorfloat32"
-    with pytest.raises(UserError, match=r"another JAX's matmul precision .tensorfloat32; now None"):
+    with pytest.raises(UserError, match=r"matmul precision of JAX .tensorfloat32; now None"):
         run(out=tmp_path / "run", draws=2, resume=True)
     with pytest.raises(UserError, match="`matmul_precision` must be one of auto, float32"):
         run(matmul_precision="half")
