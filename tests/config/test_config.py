@@ -104,6 +104,10 @@ def test_a_value_that_smuggles_in_another_line_is_text():
             ["--sampler.temperature", "1" + "0" * 400],
             "`sampler.temperature` must be a number of at most 1,000,000,000,000",
         ),
+        (
+            ['--sampler={name = "sgd", step_size = 0.1, momentum = 1.0}'],
+            "`sampler.momentum` must be a number below 1, got 1.0",
+        ),
         (["--seed"], "`--seed` needs a value"),
         (["seed", "1"], "`seed` is out of place"),
     ],

@@ -5,6 +5,7 @@ messages of the library that converts them.
 """
 
 from collections.abc import Iterable, Iterator
+from operator import le, lt
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -121,8 +122,8 @@ def _number(base: type, metadata: tuple[Any, ...], value: Any) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and bound.ge is not None and not value >= bound.ge:
         word += f" of at least {bound.ge:g}"
-    for most, said in ((bound.le, "of at most"), (bound.lt, "below")):
-        if is_number and most is not None and value > most:
+    for most, said, kept in ((bound.le, "of at most", le), (bound.lt, "below", lt)):
+        if is_number and most is not None and not kept(value, most):
             word += f" {said} {most:,g}" if most < 1e6 else f" {said} {most:,.0f}"
     return f"a {word}"
 
