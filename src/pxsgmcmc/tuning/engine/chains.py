@@ -10,7 +10,7 @@ import numpy as np
 
 from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.collection import Collection
-from pxsgmcmc.chain.divergence import DivergenceWatch
+from pxsgmcmc.chain.divergence import DivergenceWatch, check_first_energy
 from pxsgmcmc.chain.groups import by_group
 from pxsgmcmc.chain.runner import Runner
 from pxsgmcmc.chain.under_way import ChainUnderWay, Pace, Record
@@ -125,7 +125,9 @@ def _found(request: Request, stepper: Stepper, positions: Tree) -> Any:
     program, spec = request.program, request.program.spec
     scout = _scout(request)
     groups = by_group(jax.tree.map(lambda x: x[0], positions))
-    scout.steps(at_rest(positions), 0, 1, 0.0, dict.fromkeys(groups, 0.0))  # compiles
+    _, sums = scout.steps(at_rest(positions), 0, 1, 0.0, dict.fromkeys(groups, 0.0))  # compiles
+    # Curvatures of what is not finite have eigenvalues on some processors and none on others.
+    check_first_energy(float(np.sum(sums.first_energy)))
     left = request.ends - time.monotonic()
     state, found, taken = find_settings(
         scout, positions, spec.sampler, request.ends - (1.0 - FINDING) * left
