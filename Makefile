@@ -27,7 +27,7 @@ test: $(READY)   ## the default suite, a few minutes on two cores
 test-slow: $(READY)  ## the long proofs as well
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
-test-portable: $(READY)  ## the tests of numbers as other processors would run them (four times)
+test-portable: $(READY)  ## the tests of numbers as other processors would run them (15 minutes)
 	$(BIN)/python -m tests.portable
 
 bench: $(READY)   ## measure steps side by side and write docs/performance.md (half an hour, alone)
