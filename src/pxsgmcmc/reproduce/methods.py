@@ -65,6 +65,10 @@ METHODS: dict[str, Method] = {
     "PX-L2E": Method(_LEARNED | EXPANDED, _LEARNED_AXES),
 }
 # Methods that are searched in one go, with equally many chains each.
-GROUPS = {"table1": tuple(METHODS)[:7], "samplers": tuple(METHODS)[:11], "l2e": ("L2E", "PX-L2E")}
+GROUPS = {
+    "table1": tuple(METHODS)[:7],
+    "samplers": tuple(METHODS)[7:11],
+    "l2e": ("L2E", "PX-L2E"),
+}
 PUBLISHED_FIVE = ("SGLD", "pSGLD", "SGHMC", "SGNHT", "PX-SGHMC")
 BASELINES = PUBLISHED_FIVE[:4]

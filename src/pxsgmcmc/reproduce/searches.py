@@ -19,7 +19,7 @@ from pxsgmcmc.tuning.best_first import Rules
 from pxsgmcmc.tuning.search import Book, Study, search
 
 SEEDS = (1000, 1001)
-MOST = 9  # chains a method may use
+MOST = 14  # chains a method may use
 _KEPT = (
     "validation_nll",
     "mean",
