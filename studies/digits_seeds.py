@@ -1,10 +1,10 @@
-"""Run the chosen settings on digits with several seeds and write the tables of docs/results.md.
+"""Run the bundled digits with several seeds and write the tables of docs/results.md.
 
     python studies/digits_seeds.py [--seeds 8] [--workers 2]
 
 Needs the outcome of `digits_search.py`. Every run is a job, sampled and evaluated in a process of
-its own; what is there already is not done again. Beside the chosen settings there are
-the published ones, which nobody tuned to these data.
+its own; what is there already is not done again. Beside the bundled configurations there are
+the published settings, which nobody tuned to these data.
 """
 
 import argparse
@@ -50,24 +50,25 @@ class Variant(NamedTuple):
     settings: dict[str, Any]  # over it, by the name of the flag
 
 
-def variants(chosen: dict[str, Any]) -> dict[str, Variant]:
-    """What is run, by the name of its folder."""
-    plain, expanded = (chosen[method]["settings"] for method in ("SGHMC", "PX-SGHMC"))
-    base, factors = "sampler.friction.base", "sampler.friction.factors"
-    return {
-        "sghmc": Variant("SGHMC, searched", "digits/sghmc", plain),
-        "px_sghmc": Variant("PX-SGHMC, searched", "digits/px_sghmc", expanded),
-        "sghmc_published": Variant(
-            "SGHMC, published settings",
-            "digits/sghmc",
-            {STEP: 3e-4, VARIANCE: 0.05, "sampler.friction": 100.0},
-        ),
-        "px_sghmc_published": Variant(
-            "PX-SGHMC, published settings",
-            "digits/px_sghmc",
-            {STEP: 1e-4, VARIANCE: 0.02, base: 100.0, factors: 1.0},
-        ),
-    }
+VARIANTS = {  # by the name of their folder
+    "sghmc": Variant("SGHMC", "digits/sghmc", {}),
+    "px_sghmc": Variant("PX-SGHMC", "digits/px_sghmc", {}),
+    "sghmc_published": Variant(
+        "SGHMC, published settings",
+        "digits/sghmc",
+        {STEP: 3e-4, VARIANCE: 0.05, "sampler.friction": 100.0},
+    ),
+    "px_sghmc_published": Variant(
+        "PX-SGHMC, published settings",
+        "digits/px_sghmc",
+        {
+            STEP: 1e-4,
+            VARIANCE: 0.02,
+            "sampler.friction.base": 100.0,
+            "sampler.friction.factors": 1.0,
+        },
+    ),
+}
 
 
 def job_of(variant: Variant, seed: int, folder: Path) -> Job:
@@ -101,7 +102,7 @@ def search_table(chosen: dict[str, Any]) -> str:
     return "\n".join([*lines, "", *told])
 
 
-def variants_table(found: Comparison, labels: list[str], diverged: dict[str, int]) -> str:
+def variants_table(found: Comparison, labels: list[str], health: dict[str, str]) -> str:
     """A line for each way to sample; `found` has them in the order of `labels`."""
 
     def cell(summary: Summary | None) -> str:
@@ -109,13 +110,23 @@ def variants_table(found: Comparison, labels: list[str], diverged: dict[str, int
             return "-"
         return f"{summary.mean:.3f}" + ("" if summary.sd is None else f" ± {summary.sd:.3f}")
 
-    head = ["", *(row.title for row in found.rows)]
-    lines = [f"| {' | '.join(head)} |", "|---" + "|---:" * len(found.rows) + "|"]
+    head = ["", *(row.title for row in found.rows), "Chains"]
+    lines = [f"| {' | '.join(head)} |", "|---" + "|---:" * len(found.rows) + "|---|"]
     for place, label in enumerate(labels):
         cells = [cell(row.methods[place]) for row in found.rows]
-        lines.append(f"| {' | '.join([label, *cells])} |")
-    lost = [f"{count} of the runs of {label} diverged." for label, count in diverged.items()]
-    return "\n".join([*lines, *(["", " ".join(lost)] if lost else [])])
+        lines.append(f"| {' | '.join([label, *cells, health[label]])} |")
+    return "\n".join(lines)
+
+
+def health_of(verdicts: list[bool | None], seeds: int) -> str:
+    """How many of the runs of a variant are healthy, and what became of the others."""
+    counts = {
+        "healthy": verdicts.count(True),
+        "not healthy": verdicts.count(False),
+        "too short to tell": verdicts.count(None),
+        "diverged": seeds - len(verdicts),
+    }
+    return ", ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 
 def written(page: str, tables: str) -> str:
@@ -157,19 +168,23 @@ def make_all(jobs: list[Job], workers: int) -> list[Job] | None:
 
 def tables_of(chosen: dict[str, Any], made: dict[str, list[Path]], seeds: int) -> str:
     """All tables of the page."""
-    planned = variants(chosen)
-    lost = {planned[n].label: seeds - len(f) for n, f in made.items() if len(f) < seeds}
     kept = {name: folders for name, folders in made.items() if folders}
-    everything = compare([read_results(f) for f in itertools.chain(*kept.values())], metrics=SHOWN)
-    searched = [str(folder) for name in ("sghmc", "px_sghmc") for folder in kept[name]]
+    results = {name: [read_results(folder) for folder in kept[name]] for name in kept}
+    everything = compare(list(itertools.chain(*results.values())), metrics=SHOWN)
+    health = {
+        VARIANTS[name].label: health_of([one.verdict and one.verdict.healthy for one in own], seeds)
+        for name, own in results.items()
+    }
+    lost = [VARIANTS[name].label for name in made if name not in kept]
     side_by_side = io.StringIO()
     with redirect_stdout(side_by_side):
-        compare_runs(searched, markdown=True)
-    labels = [planned[name].label for name in kept]
+        compare_runs([str(f) for name in ("sghmc", "px_sghmc") for f in kept[name]], markdown=True)
+    table = variants_table(everything, [VARIANTS[name].label for name in kept], health)
     parts = [
         f"### What the search chose\n\n{search_table(chosen)}",
-        f"### The two methods at their best\n\n{side_by_side.getvalue().strip()}",
-        f"### All that was run\n\n{variants_table(everything, labels, lost)}",
+        f"### The two methods as bundled\n\n{side_by_side.getvalue().strip()}",
+        f"### All that was run\n\n{table}",
+        *(f"All runs of {label} diverged." for label in lost),
         provenance(seeds),
     ]
     return "\n\n".join(parts)
@@ -177,7 +192,7 @@ def tables_of(chosen: dict[str, Any], made: dict[str, list[Path]], seeds: int) -
 
 def main() -> int:
     """Make all runs, then the page."""
-    parser = argparse.ArgumentParser(description="Run the chosen settings with several seeds.")
+    parser = argparse.ArgumentParser(description="Run the bundled digits with several seeds.")
     parser.add_argument("--seeds", type=int, default=8, help="seeds of each variant, from 0")
     parser.add_argument("--workers", type=int, default=2, help="processes, one thread each")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "digits", help="of all runs")
@@ -190,7 +205,7 @@ def main() -> int:
     remember_compilations()
     jobs = {
         name: [job_of(variant, seed, arguments.out / name) for seed in range(arguments.seeds)]
-        for name, variant in variants(chosen).items()
+        for name, variant in VARIANTS.items()
     }
     in_turns = list(itertools.chain.from_iterable(zip(*jobs.values(), strict=True)))
     done = make_all(in_turns, arguments.workers)

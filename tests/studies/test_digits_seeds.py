@@ -2,8 +2,17 @@
 
 import digits_seeds
 import pytest
-from digits_seeds import job_of, make_all, search_table, variants, variants_table, written
+from digits_seeds import (
+    VARIANTS,
+    health_of,
+    job_of,
+    make_all,
+    search_table,
+    variants_table,
+    written,
+)
 
+from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate.compare import compare
 from pxsgmcmc.jobs import Ended
@@ -41,12 +50,13 @@ def result(method, settings, seed, nll):
     return Results(subject=subject, train=scores, test=scores)
 
 
-@pytest.mark.parametrize("name", variants(CHOSEN))
+@pytest.mark.parametrize("name", VARIANTS)
 def test_every_variant_is_a_valid_configuration_with_its_seed(name, tmp_path):
-    variant = variants(CHOSEN)[name]
+    variant = VARIANTS[name]
     config = job_of(variant, 6, tmp_path).settings()
     assert (config.seed, config.threads) == (6, 1)
-    assert config.prior.variance == variant.settings["prior.variance"]
+    bundled = load_config(variant.config).prior.variance
+    assert config.prior.variance == variant.settings.get("prior.variance", bundled)
 
 
 def test_the_table_of_the_search_says_what_is_inside_and_what_is_not():
@@ -65,10 +75,16 @@ def test_each_label_stands_before_the_numbers_of_its_variant():
         [result("SGHMC", s, seed, nll + 0.01 * seed) for s, nll in groups for seed in (0, 1)],
         metrics=["test/nll"],
     )
-    text = variants_table(found, ["first", "second"], {"third": 2})
-    assert "| first | 0.255 ± 0.007 |" in text
-    assert "| second | 0.505 ± 0.007 |" in text
-    assert "2 of the runs of third diverged." in text
+    text = variants_table(found, ["first", "second"], {"first": "2 healthy", "second": "-"})
+    assert "| first | 0.255 ± 0.007 | 2 healthy |" in text
+    assert "| second | 0.505 ± 0.007 | - |" in text
+
+
+def test_the_health_of_a_variant_counts_all_its_seeds():
+    assert health_of([True, True], 2) == "2 healthy"
+    assert health_of([True, False, None], 5) == (
+        "1 healthy, 1 not healthy, 1 too short to tell, 2 diverged"
+    )
 
 
 def test_only_what_is_between_the_marks_changes():
@@ -85,7 +101,7 @@ def test_the_page_has_its_marks():
 
 
 def test_a_diverged_run_is_counted_and_a_failed_one_ends_the_study(tmp_path, monkeypatch):
-    jobs = [job_of(variant, 0, tmp_path / name) for name, variant in variants(CHOSEN).items()]
+    jobs = [job_of(variant, 0, tmp_path / name) for name, variant in VARIANTS.items()]
     codes = dict(zip(jobs, (0, 3, 0, 0), strict=True))
 
     class MadeUp:
