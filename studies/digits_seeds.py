@@ -3,8 +3,7 @@
     python studies/digits_seeds.py [--seeds 8] [--workers 2]
 
 Needs the outcome of `digits_search.py`. Every run is a job, sampled and evaluated in a process of
-its own; what is there already is not done again. Beside the bundled configurations there are
-the published settings, which nobody tuned to these data.
+its own; what is there already is not done again.
 """
 
 import argparse
@@ -17,7 +16,7 @@ import sys
 from contextlib import closing, redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pxsgmcmc import cli
 from pxsgmcmc.cli.compare import compare_runs
@@ -25,60 +24,24 @@ from pxsgmcmc.cli.compiled import remember_compilations
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.config import write_config
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.evaluate.compare import compare
 from pxsgmcmc.evaluate.read_results import read_results
 from pxsgmcmc.jobs import EVALUATE, SAMPLE, Ended, Job, JobFailed, Local
 from pxsgmcmc.jobs.display import Display
-from pxsgmcmc.results import Comparison, Summary
 
 ROOT = Path(__file__).parents[1]
 OUTCOME = ROOT / "studies" / "digits_search.json"
 PAGE = ROOT / "docs" / "results.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
-SHOWN = (
-    *("test/err", "test/nll", "test/ece", "test/amb", "corruptions/nll", "shift digits-shift/nll"),
-    *("ood photos-sklearn/auroc", "ood photos-skimage/auroc"),
-)
-STEP, VARIANCE = "sampler.step_size.peak", "prior.variance"
+METHODS = {"SGHMC": "digits/sghmc", "PX-SGHMC": "digits/px_sghmc"}  # name -> configuration
 
 
-class Variant(NamedTuple):
-    """One way to sample, run with all seeds."""
-
-    label: str
-    config: str  # bundled
-    settings: dict[str, Any]  # over it, by the name of the flag
-
-
-VARIANTS = {  # by the name of their folder
-    "sghmc": Variant("SGHMC", "digits/sghmc", {}),
-    "px_sghmc": Variant("PX-SGHMC", "digits/px_sghmc", {}),
-    "sghmc_published": Variant(
-        "SGHMC, published settings",
-        "digits/sghmc",
-        {STEP: 3e-4, VARIANCE: 0.05, "sampler.friction": 100.0},
-    ),
-    "px_sghmc_published": Variant(
-        "PX-SGHMC, published settings",
-        "digits/px_sghmc",
-        {
-            STEP: 1e-4,
-            VARIANCE: 0.02,
-            "sampler.friction.base": 100.0,
-            "sampler.friction.factors": 1.0,
-        },
-    ),
-}
-
-
-def job_of(variant: Variant, seed: int, folder: Path) -> Job:
+def job_of(method: str, seed: int, folder: Path) -> Job:
     """One run: sampled and evaluated."""
-    values = {**variant.settings, "seed": seed, "threads": 1}
-    flags = [word for name, value in values.items() for word in (f"--{name}", str(value))]
+    config = load_config(METHODS[method], ["--seed", str(seed), "--threads", "1"])
     return Job(
-        write_config(load_config(variant.config, flags)),
-        str(folder / f"seed-{seed}"),
-        f"{variant.label}, seed {seed}",
+        write_config(config),
+        str(folder / Path(METHODS[method]).name / f"seed-{seed}"),
+        f"{method}, seed {seed}",
         stages=(SAMPLE, EVALUATE),
     )
 
@@ -102,24 +65,8 @@ def search_table(chosen: dict[str, Any]) -> str:
     return "\n".join([*lines, "", *told])
 
 
-def variants_table(found: Comparison, labels: list[str], health: dict[str, str]) -> str:
-    """A line for each way to sample; `found` has them in the order of `labels`."""
-
-    def cell(summary: Summary | None) -> str:
-        if summary is None:
-            return "-"
-        return f"{summary.mean:.3f}" + ("" if summary.sd is None else f" ± {summary.sd:.3f}")
-
-    head = ["", *(row.title for row in found.rows), "Chains"]
-    lines = [f"| {' | '.join(head)} |", "|---" + "|---:" * len(found.rows) + "|---|"]
-    for place, label in enumerate(labels):
-        cells = [cell(row.methods[place]) for row in found.rows]
-        lines.append(f"| {' | '.join([label, *cells, health[label]])} |")
-    return "\n".join(lines)
-
-
 def health_of(verdicts: list[bool | None], seeds: int) -> str:
-    """How many of the runs of a variant are healthy, and what became of the others."""
+    """How many of the runs of a method are healthy, and what became of the others."""
     counts = {
         "healthy": verdicts.count(True),
         "not healthy": verdicts.count(False),
@@ -168,23 +115,18 @@ def make_all(jobs: list[Job], workers: int) -> list[Job] | None:
 
 def tables_of(chosen: dict[str, Any], made: dict[str, list[Path]], seeds: int) -> str:
     """All tables of the page."""
-    kept = {name: folders for name, folders in made.items() if folders}
-    results = {name: [read_results(folder) for folder in kept[name]] for name in kept}
-    everything = compare(list(itertools.chain(*results.values())), metrics=SHOWN)
-    health = {
-        VARIANTS[name].label: health_of([one.verdict and one.verdict.healthy for one in own], seeds)
-        for name, own in results.items()
-    }
-    lost = [VARIANTS[name].label for name in made if name not in kept]
+    health = []
+    for method, folders in made.items():
+        verdicts = [read_results(folder).verdict for folder in folders]
+        counts = health_of([one.healthy if one else None for one in verdicts], seeds)
+        health.append(f"Chains of {method}: {counts}.")
     side_by_side = io.StringIO()
     with redirect_stdout(side_by_side):
-        compare_runs([str(f) for name in ("sghmc", "px_sghmc") for f in kept[name]], markdown=True)
-    table = variants_table(everything, [VARIANTS[name].label for name in kept], health)
+        compare_runs([str(f) for folders in made.values() for f in folders], markdown=True)
     parts = [
         f"### What the search chose\n\n{search_table(chosen)}",
         f"### The two methods as bundled\n\n{side_by_side.getvalue().strip()}",
-        f"### All that was run\n\n{table}",
-        *(f"All runs of {label} diverged." for label in lost),
+        " ".join(health),
         provenance(seeds),
     ]
     return "\n\n".join(parts)
@@ -193,7 +135,7 @@ def tables_of(chosen: dict[str, Any], made: dict[str, list[Path]], seeds: int) -
 def main() -> int:
     """Make all runs, then the page."""
     parser = argparse.ArgumentParser(description="Run the bundled digits with several seeds.")
-    parser.add_argument("--seeds", type=int, default=8, help="seeds of each variant, from 0")
+    parser.add_argument("--seeds", type=int, default=8, help="seeds of each method, from 0")
     parser.add_argument("--workers", type=int, default=2, help="processes, one thread each")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "digits", help="of all runs")
     arguments = parser.parse_args()
@@ -204,15 +146,15 @@ def main() -> int:
         raise UserError("The search is not over: go on with studies/digits_search.py.")
     remember_compilations()
     jobs = {
-        name: [job_of(variant, seed, arguments.out / name) for seed in range(arguments.seeds)]
-        for name, variant in VARIANTS.items()
+        method: [job_of(method, seed, arguments.out) for seed in range(arguments.seeds)]
+        for method in METHODS
     }
     in_turns = list(itertools.chain.from_iterable(zip(*jobs.values(), strict=True)))
     done = make_all(in_turns, arguments.workers)
     if done is None:
         print("Stopped; the same command goes on.")
         return 130
-    made = {name: [Path(job.folder) for job in own if job in done] for name, own in jobs.items()}
+    made = {m: [Path(job.folder) for job in own if job in done] for m, own in jobs.items()}
     tables = tables_of(chosen, made, arguments.seeds)
     PAGE.write_text(written(PAGE.read_text("utf-8"), tables), "utf-8")
     print(f"{PAGE.relative_to(ROOT)} has the tables")

@@ -1,22 +1,20 @@
 """The study over seeds: what it runs is valid, what it writes is what was found."""
 
 import digits_seeds
+import msgspec
 import pytest
 from digits_seeds import (
-    VARIANTS,
+    METHODS,
     health_of,
     job_of,
     make_all,
     search_table,
-    variants_table,
     written,
 )
 
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.errors import UserError
-from pxsgmcmc.evaluate.compare import compare
 from pxsgmcmc.jobs import Ended
-from pxsgmcmc.results import Results, SplitResult, Subject
 
 FOUND = {"validation_nll": [0.2, 0.21, 0.22], "chains": 40, "points": 36, "over": True}
 CHOSEN = {
@@ -41,22 +39,10 @@ CHOSEN = {
 }
 
 
-def result(method, settings, seed, nll):
-    subject = Subject(
-        method=method, settings=settings, data="digits", model="mlp", seed=seed, chains=1, draws=20,
-        steps=4000, parameters=10, sampled=10, version="0.1.0",
-    )  # fmt: skip
-    scores = SplitResult(rows=100, metrics={"nll": nll})
-    return Results(subject=subject, train=scores, test=scores)
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_every_variant_is_a_valid_configuration_with_its_seed(name, tmp_path):
-    variant = VARIANTS[name]
-    config = job_of(variant, 6, tmp_path).settings()
-    assert (config.seed, config.threads) == (6, 1)
-    bundled = load_config(variant.config).prior.variance
-    assert config.prior.variance == variant.settings.get("prior.variance", bundled)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_run_is_the_bundled_configuration_with_its_seed(method, tmp_path):
+    config = job_of(method, 6, tmp_path).settings()
+    assert config == msgspec.structs.replace(load_config(METHODS[method]), seed=6, threads=1)
 
 
 def test_the_table_of_the_search_says_what_is_inside_and_what_is_not():
@@ -69,18 +55,7 @@ def test_the_table_of_the_search_says_what_is_inside_and_what_is_not():
     assert "PX-SGHMC did not settle" in text and "did not meet both its neighbours" in text
 
 
-def test_each_label_stands_before_the_numbers_of_its_variant():
-    groups = [("a", 0.25), ("b", 0.5)]
-    found = compare(
-        [result("SGHMC", s, seed, nll + 0.01 * seed) for s, nll in groups for seed in (0, 1)],
-        metrics=["test/nll"],
-    )
-    text = variants_table(found, ["first", "second"], {"first": "2 healthy", "second": "-"})
-    assert "| first | 0.255 ± 0.007 | 2 healthy |" in text
-    assert "| second | 0.505 ± 0.007 | - |" in text
-
-
-def test_the_health_of_a_variant_counts_all_its_seeds():
+def test_the_health_of_a_method_counts_all_its_seeds():
     assert health_of([True, True], 2) == "2 healthy"
     assert health_of([True, False, None], 5) == (
         "1 healthy, 1 not healthy, 1 too short to tell, 2 diverged"
@@ -101,7 +76,7 @@ def test_the_page_has_its_marks():
 
 
 def test_a_diverged_run_is_counted_and_a_failed_one_ends_the_study(tmp_path, monkeypatch):
-    jobs = [job_of(variant, 0, tmp_path / name) for name, variant in VARIANTS.items()]
+    jobs = [job_of(method, seed, tmp_path) for seed in (0, 1) for method in METHODS]
     codes = dict(zip(jobs, (0, 3, 0, 0), strict=True))
 
     class MadeUp:
@@ -115,5 +90,5 @@ def test_a_diverged_run_is_counted_and_a_failed_one_ends_the_study(tmp_path, mon
     monkeypatch.setattr(digits_seeds, "Local", MadeUp)
     assert make_all(jobs, 1) == [jobs[0], *jobs[2:]]
     codes[jobs[2]] = 2
-    with pytest.raises(UserError, match="SGHMC, published settings, seed 0: It is not there"):
+    with pytest.raises(UserError, match="SGHMC, seed 1: It is not there"):
         make_all(jobs, 1)
