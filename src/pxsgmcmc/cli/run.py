@@ -1,5 +1,6 @@
 """The commands `pxsgmcmc run` and `pxsgmcmc resume`."""
 
+import os
 import shlex
 import signal
 from contextlib import closing
@@ -18,6 +19,7 @@ from pxsgmcmc.cli.saying import say
 from pxsgmcmc.config import Config, parse_config, started_from_python
 from pxsgmcmc.errors import UserError, check_count, printable
 from pxsgmcmc.results import Verdict
+from pxsgmcmc.store.chains import CHAINS, remove_not_begun
 from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folders
 from pxsgmcmc.store.opening import check_free
 
@@ -174,6 +176,7 @@ def _run_chains(
     from pxsgmcmc.jobs.engines import engine_named
 
     machine = engine_named(engine, config.chains)
+    made = not os.path.lexists(folder / CHAINS)
     jobs = chain_jobs(config, folder, resume=resume, accept_changes=accept_changes)
     codes = dict[Job, int]()
     reasons = set[str]()
@@ -188,7 +191,12 @@ def _run_chains(
 
     with closing(Display(folder.name, jobs, on_end)) as display:
         codes |= {job: _STOPPED if job in display.todo else 0 for job in jobs}  # until they end
-        stopped_by = machine.run(display.todo, display)
+        try:
+            stopped_by = machine.run(display.todo, display)
+        except UserError:  # nothing was handed in, so another engine may be tried in this place
+            if made:
+                remove_not_begun(folder)
+            raise
     summary, code = _summed_up(list(codes.values()), stopped_by)
     verdict = _verdict_on(folder) if not code else None
     say(

@@ -76,7 +76,7 @@ class _Keeper:
         """Take over what an earlier call left in the queue, and write a sheet for the others."""
         taken = self._left_behind({placed(job): job for job in jobs})
         new = [job for job in jobs if job not in taken]
-        self._all = list(taken.values())
+        self._all, self._handed_in = list(taken.values()), bool(taken)
         if new:
             sheet = new_sheet(self._queue.engine, [placed(job) for job in new], python)
             self._stack.enter_context(lock.acquire(sheet.folder))
@@ -141,6 +141,7 @@ class _Keeper:
                 names = self._queue.submit(sheet, [entry.number for entry in entries])
             except UserError as error:
                 if not self._handed_in:
+                    self._leave_nothing()
                     raise
                 for entry in entries:  # it took others, so it may take these later
                     entry.not_before = now + self._pace.refused
@@ -251,6 +252,13 @@ class _Keeper:
             sheet.stop()
         if names := [entry.name for entry in self.open if entry.name]:
             self._queue.kill(names)
+
+    def _leave_nothing(self) -> None:
+        """None of it was handed in: a sheet of jobs that nobody has would be taken for work."""
+        self._stack.close()  # the locks first
+        for sheet in {entry.sheet for entry in self.open}:
+            sheet.remove()
+        self.open = []
 
     def tidy(self) -> None:
         """Remove the sheets whose jobs are all done."""

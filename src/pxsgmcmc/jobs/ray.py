@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pxsgmcmc.errors import UserError, check_count, did_you_mean
+from pxsgmcmc.errors import UserError, check_count, check_number, did_you_mean, one_line
 from pxsgmcmc.jobs.engine import Watch
 from pxsgmcmc.jobs.job import Job
 from pxsgmcmc.jobs.local import COMMAND, environment
@@ -63,6 +63,12 @@ class Ray:
     def __post_init__(self) -> None:
         """See that Ray is there."""
         check_count("at_once", self.at_once, at_least=1)
+        _check_share("--num-cpus", self.cpus)
+        _check_share("--num-gpus", self.gpus)
+        if self.gpus > 1 and self.gpus != int(self.gpus):  # of one card a part can be had
+            raise UserError(
+                f"`--engine ray --num-gpus` above 1 must be a whole number, got {self.gpus:g}."
+            )
         import_ray()
 
     def run(self, jobs: Sequence[Job], watch: Watch) -> int | None:
@@ -97,8 +103,15 @@ def ray_engine(options: Sequence[str], at_once: int) -> Ray:
         try:
             given[known[name]] = value if name == "--address" else float(value)
         except ValueError:
-            raise UserError(f"`--engine ray {name}` must be a number, got {value!r}.") from None
+            raise UserError(f"`--engine ray {name}` must be a number, got {one_line(value)}.") from None
     return Ray(at_once, **given)
+
+
+def _check_share(option: str, value: float) -> None:
+    """What a job takes of a node: Ray counts in ten-thousandths."""
+    check_number(f"--engine ray {option}", value, at_least=0.0)
+    if 0.0 < value < 1e-4:
+        raise UserError(f"`--engine ray {option}` must be 0 or at least 0.0001, got {value!r}.")
 
 
 @dataclass

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import UserError, printable
 
 WAITS = (30, 120, 300)  # seconds for Ray to start, one attempt after the other
 ANSWER = 5.0  # seconds for a cluster to answer; Ray itself would wait for a quarter of an hour
@@ -19,28 +19,38 @@ def connect(address: str, say: Callable[[str], None]) -> None:
 
     Args:
       address: of the cluster; "auto" for that of RAY_ADDRESS or of the last `ray start` here, and a
-        new one if there is none.
+        new one if there is none. An address that is named counts, whatever RAY_ADDRESS says.
       say: is given a sentence on what takes long, or is not as it was left.
     """
     ray = import_ray()
     os.environ.setdefault("RAY_worker_niceness", "0")  # else workers, and chains, run at 15
-    named = os.environ.get("RAY_ADDRESS") or address
+    named = address if address != "auto" else os.environ.get("RAY_ADDRESS") or "auto"
     left = _last_started() if named == "auto" else ""
     if left and not _answers(left):
         say(f"The Ray cluster that was started here does not answer at {left}; starting another")
         return _start(ray, say)
+    which = f"RAY_ADDRESS={named}" if address == "auto" else f"--engine ray --address={named}"
     try:
         if named != "auto" and not _answers(named):
             raise ConnectionError
         ray.init(address=named, **_QUIET)
     except ConnectionError as error:
         if named != "auto":
-            which = "RAY_ADDRESS=" if named != address else "--engine ray --address="
             raise UserError(
-                f"`{which}{named}` must be the address of a cluster that runs: there is none; "
-                "start it with `ray start --head`."
+                f"`{which}` must be the address of a cluster that runs: there is none; start it "
+                "with `ray start --head`."
             ) from error
         _start(ray, say)
+    except ValueError as error:  # what Ray says of an address that it cannot read
+        raise UserError(
+            f"`{which}` must be the address of a cluster, as in HOST:6379; Ray says: {error}."
+        ) from error
+    except Exception as error:  # another version of Ray, a token that it wants: each its own
+        with suppress(Exception):
+            ray.shutdown()
+        raise UserError(
+            f"The Ray cluster that runs cannot be used; Ray says: {printable(error)}"
+        ) from error
 
 
 def _start(ray: Any, say: Callable[[str], None]) -> None:

@@ -93,6 +93,20 @@ def create_chains(folder: str | Path, chains: int, config: str | None = None) ->
     manifest.write(folder, wanted, CHAINS)  # last: from here on the folder is theirs
 
 
+def remove_not_begun(folder: str | Path) -> None:
+    """Take away what `create_chains` made, if no chain has begun; else leave all of it."""
+    folder = Path(folder)
+    places = _expected(folder, read_chains(folder))
+    ours = {CHAINS, layout.CONFIG, *(place.name for place in places)}
+    if not all(map(not_begun, places)) or set(os.listdir(folder)) - ours:
+        return
+    (folder / CHAINS).unlink()  # first: what is left is then no run
+    (folder / layout.CONFIG).unlink(missing_ok=True)
+    for place in [*places, folder]:
+        with contextlib.suppress(OSError):  # somebody has put something there
+            place.rmdir()
+
+
 def _refuse_used(folder: Path, chains: int, config: str | None) -> None:
     """Let pass an empty folder, or one where the making was cut short."""
     ours = {layout.chain_folder(folder, chain).name for chain in range(chains)}
