@@ -89,6 +89,27 @@ def test_a_signal_while_a_run_starts_ends_it_and_leaves_nothing_locked(command, 
     free(tmp_path / "run", writable=True).close()
 
 
+STARTS = {  # a file that it makes early, and what it may say
+    "tune": (
+        ["tune", "small.toml"],
+        "lock",
+        ("Interrupted before the search began", "go on with:"),
+    ),
+    "chains": (["run", "small.toml", "--chains", "2"], "chains.json", ("go on with:",)),
+}
+
+
+@pytest.mark.parametrize("what", STARTS)
+def test_a_signal_while_something_longer_starts_is_answered_in_words(command, tmp_path, what):
+    words, sign, answers = STARTS[what]
+    endless = ["--chain.draws", "1000000", "--chain.cycle_length", "1000"]
+    process = command(*words, *endless, "--out", tmp_path / "out")
+    wait_until((tmp_path / "out" / sign).exists, "the beginning of it")
+    process.send_signal(signal.SIGTERM)
+    code, out, err = ended(process)
+    assert code == 128 + signal.SIGTERM and any(answer in out for answer in answers), err
+
+
 def test_a_full_disk_ends_a_run_in_one_line_with_its_draws_readable(command, tmp_path):
     process = command(
         "run",

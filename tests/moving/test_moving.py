@@ -1,6 +1,7 @@
 """Runs are sent and fetched whole: every interruption, damage and mix-up shows, none is kept."""
 
 import os
+import resource
 import shutil
 import sys
 import uuid
@@ -233,6 +234,21 @@ def test_bad_places_are_told_in_one_line(run, memory, tmp_path, monkeypatch):
     assert "secret" not in said.err
     monkeypatch.setitem(sys.modules, "fsspec", None)
     assert_one_line(call("push", str(run), memory), 2, "pip install 'pxsgmcmc[remote]'")
+
+
+def test_a_full_store_is_told_with_what_to_do_and_the_same_command_goes_on(tmp_path):
+    run, place = make_run(tmp_path / "large", draws=2, size=4000), tmp_path / "place"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))  # the list is smaller than this
+    try:
+        said = call("push", str(run), str(place))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert_one_line(said, 2, "the storage there is full (File too large): make room")
+    assert_one_line(call("pull", str(place), str(tmp_path / "back")), 2, "push again")
+    push(run, str(place))
+    pull(str(place), tmp_path / "back")
+    assert contents_of(tmp_path / "back") == contents_of(run)
 
 
 def test_no_pipe_or_link_at_a_place_is_read_or_written_through(run, tmp_path):

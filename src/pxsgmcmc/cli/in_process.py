@@ -2,14 +2,11 @@
 
 import os
 import shlex
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pxsgmcmc.cli.leaving import BEFORE, ended_by_signals
 from pxsgmcmc.cli.saying import say
 from pxsgmcmc.cli.startup_checks import check_devices, check_single_precision
 from pxsgmcmc.config import Config
@@ -18,8 +15,6 @@ from pxsgmcmc.store.layout import MANIFEST
 
 if TYPE_CHECKING:
     from pxsgmcmc.run import Run
-
-BEFORE = "Interrupted before the run began\n"
 
 
 def run_one(
@@ -35,7 +30,7 @@ def run_one(
     _set_threads(config)
     go_on = f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}"
     begun = f"Interrupted; {go_on}\n"
-    with _ended_by_signals(lambda: begun if (folder / MANIFEST).exists() else BEFORE):
+    with ended_by_signals(lambda: begun if (folder / MANIFEST).exists() else BEFORE):
         from pxsgmcmc.config.run_config import run_config
 
         check_devices()
@@ -46,36 +41,6 @@ def run_one(
     return _say_how_it_ended(made, config.chain.draws, go_on)
 
 
-@contextmanager
-def _ended_by_signals(message: Callable[[], str]) -> Iterator[None]:
-    """Let signals end the process at once while the chain does not listen itself.
-
-    An exception raised by a handler can be lost: a library that is being imported, or code called
-    from C, may swallow it, and the run would go on. Nothing is lost by leaving on the spot: the
-    store is made for it, and takes over the lock of a process that is gone.
-    """
-
-    def leave(number: int, frame: object) -> None:
-        os.write(1, message().encode())  # `print` may be what was interrupted
-        os._exit(128 + number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    # The names in `chain.graceful_stop`, which cannot be imported yet: JAX would come with it.
-    numbers = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
-    before = {
-        number: signal.signal(number, leave)
-        for number in numbers
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN  # as under nohup
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def run_side_by_side(config: Config, folder: Path, *, resume: bool, accept_changes: bool) -> int:
     """Run all chains in this process and say how they ended; returns the exit code."""
     from pxsgmcmc.jobs.chains import begin_chains
@@ -83,7 +48,7 @@ def run_side_by_side(config: Config, folder: Path, *, resume: bool, accept_chang
     _set_threads(config)
     go_on = f"go on with:\n  pxsgmcmc resume {shlex.quote(str(folder))}"
     begun = f"Interrupted; {go_on}\n"
-    with _ended_by_signals(lambda: begun if (folder / CHAINS).exists() else BEFORE):
+    with ended_by_signals(lambda: begun if (folder / CHAINS).exists() else BEFORE):
         from pxsgmcmc.config import run_config
 
         check_devices()

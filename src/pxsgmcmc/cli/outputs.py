@@ -1,6 +1,5 @@
 """Files and folders that a command is told to write: nothing that is there is destroyed."""
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +9,6 @@ from typing import IO
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.store import files
 from pxsgmcmc.store.targets import check_outside
-
-_FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
 
 def check_target(out: str, *, force: bool, endings: tuple[str, ...], example: str) -> Path:
@@ -88,7 +85,7 @@ def saying_what_failed(target: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         # NumPy has no number for a write that came to nothing, only "... requested and 0 written".
-        if error.errno in _FULL or (error.errno is None and reason.endswith("written")):
+        if error.errno in files.FULL or (error.errno is None and reason.endswith("written")):
             raise UserError(
                 f"`{target}` could not be written, the storage is full ({reason}): make room, then "
                 "give the same command again."

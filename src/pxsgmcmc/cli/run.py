@@ -5,7 +5,7 @@ import shlex
 import signal
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from pxsgmcmc.cli.companions import companions
 from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.cli.in_process import run_one, run_side_by_side
+from pxsgmcmc.cli.leaving import BEFORE, ended_by_signals
 from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.cli.saying import say
@@ -22,6 +23,9 @@ from pxsgmcmc.results import Verdict
 from pxsgmcmc.store.chains import CHAINS, remove_not_begun
 from pxsgmcmc.store.layout import CONFIG, MANIFEST, chain_folders
 from pxsgmcmc.store.opening import check_free
+
+if TYPE_CHECKING:
+    from pxsgmcmc.jobs import Engine, Job
 
 _STOPPED = 128 + signal.SIGTERM
 _WORDS = {0: "done", 2: "input", 3: "diverged", 4: "damaged", 5: "locked"}
@@ -170,14 +174,32 @@ def _run_chains(
                 "`pxsgmcmc run --resume` itself as a job there."
             )
         return run_side_by_side(config, folder, resume=resume, accept_changes=accept_changes)
-    from pxsgmcmc.jobs import Ended, Job
-    from pxsgmcmc.jobs.chains import chain_jobs
-    from pxsgmcmc.jobs.display import Display
-    from pxsgmcmc.jobs.engines import engine_named
+    there = [] if engine == "local" else ["--engine", engine]
+    go_on = f"go on with:\n  {shlex.join(['pxsgmcmc', 'resume', str(folder), *there])}"
+    begun = f"Interrupted; {go_on}\n"
+    with ended_by_signals(lambda: begun if (folder / CHAINS).exists() else BEFORE):
+        from pxsgmcmc.jobs.chains import chain_jobs
+        from pxsgmcmc.jobs.engines import engine_named
 
-    machine = engine_named(engine, config.chains)
-    made = not os.path.lexists(folder / CHAINS)
-    jobs = chain_jobs(config, folder, resume=resume, accept_changes=accept_changes)
+        machine = engine_named(engine, config.chains)
+        made = not os.path.lexists(folder / CHAINS)
+        jobs = chain_jobs(config, folder, resume=resume, accept_changes=accept_changes)
+        try:
+            code = _run_jobs(machine, jobs, folder)
+        except UserError:  # nothing was handed in, so another engine may be tried in this place
+            if made:
+                remove_not_begun(folder)
+            raise
+    if code >= 128:
+        say(go_on)
+    return code
+
+
+def _run_jobs(machine: "Engine", jobs: "list[Job]", folder: Path) -> int:
+    """Run them to their end, and say how each ended and how they are together."""
+    from pxsgmcmc.jobs import Ended, Job
+    from pxsgmcmc.jobs.display import Display
+
     codes = dict[Job, int]()
     reasons = set[str]()
 
@@ -191,12 +213,7 @@ def _run_chains(
 
     with closing(Display(folder.name, jobs, on_end)) as display:
         codes |= {job: _STOPPED if job in display.todo else 0 for job in jobs}  # until they end
-        try:
-            stopped_by = machine.run(display.todo, display)
-        except UserError:  # nothing was handed in, so another engine may be tried in this place
-            if made:
-                remove_not_begun(folder)
-            raise
+        stopped_by = machine.run(display.todo, display)
     summary, code = _summed_up(list(codes.values()), stopped_by)
     verdict = _verdict_on(folder) if not code else None
     say(
@@ -205,9 +222,6 @@ def _run_chains(
     )
     for warning in verdict.warnings if verdict else []:
         say(f"  {warning}")
-    if code >= 128:
-        there = [] if engine == "local" else ["--engine", engine]
-        say(f"go on with:\n  {shlex.join(['pxsgmcmc', 'resume', str(folder), *there])}")
     return code
 
 

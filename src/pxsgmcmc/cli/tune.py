@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 
 from pxsgmcmc.cli.configs import load_config
+from pxsgmcmc.cli.leaving import ended_by_signals
 from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.cli.saying import say
 from pxsgmcmc.cli.startup_checks import check_devices, check_single_precision
@@ -69,27 +70,30 @@ def tune_config(
     folder = Path(out) if out is not None else Path("runs") / f"{Path(config).stem}-tune"
     check_own_folder(folder, "--out", "an earlier search", sign=TRIALS)
 
-    check_devices()
-    check_single_precision()
-    from pxsgmcmc.tuning.tune import tune
-
     places = _flags(engine=engine if engine != "local" else None, out=out)
     again = [config, *_flags(trials=trials, budget=budget, search=search), *places]
     again += [word for setting in space for word in ("--space", setting)]
     go_on = f"go on with:\n  pxsgmcmc tune {shlex.join([*again, *settings])}"
-    try:
-        outcome = tune(
-            chosen,
-            space=ranges,
-            trials=trials,
-            budget=seconds,
-            search=search,
-            engine=chosen_engine,
-            out=folder,
-        )
-    except KeyboardInterrupt:  # while no trial runs: there was nothing to save
-        say(f"Stopped, and everything kept; {go_on}")
-        return 128 + signal.SIGINT
+    kept = f"Stopped, and everything kept; {go_on}"
+    before = "Interrupted before the search began"
+    with ended_by_signals(lambda: f"{kept if (folder / TRIALS).exists() else before}\n"):
+        check_devices()
+        check_single_precision()
+        from pxsgmcmc.tuning.tune import tune
+
+        try:
+            outcome = tune(
+                chosen,
+                space=ranges,
+                trials=trials,
+                budget=seconds,
+                search=search,
+                engine=chosen_engine,
+                out=folder,
+            )
+        except KeyboardInterrupt:  # the second Ctrl-C, while trials were being saved
+            say(kept)
+            return 128 + signal.SIGINT
     _print_table(outcome.tuning)
     for note in outcome.tuning.notes:
         say(f"  {note}")

@@ -103,7 +103,9 @@ def ray_engine(options: Sequence[str], at_once: int) -> Ray:
         try:
             given[known[name]] = value if name == "--address" else float(value)
         except ValueError:
-            raise UserError(f"`--engine ray {name}` must be a number, got {one_line(value)}.") from None
+            raise UserError(
+                f"`--engine ray {name}` must be a number, got {one_line(value)}."
+            ) from None
     return Ray(at_once, **given)
 
 

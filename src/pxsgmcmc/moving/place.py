@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pxsgmcmc.errors import CorruptRun, UserError, one_line
-from pxsgmcmc.store.files import PART, read_file
+from pxsgmcmc.store.files import FULL, PART, read_file
 from pxsgmcmc.store.targets import check_outside
 
 # Their folders are parts of names: asked to make one, they may make a bucket.
@@ -112,7 +112,14 @@ class Place:
             raise
         except Exception as error:
             place = f"{self.url}/{name}" if name else self.url
+            if isinstance(error, OSError) and error.errno in FULL:
+                raise UserError(
+                    f"`{place}` could not be {done}, the storage there is full ({error.strerror}): "
+                    "make room and give the same command again, which sends only what is not "
+                    "there yet, or choose another place."
+                ) from error
             why = str(error) or type(error).__name__
             raise UserError(
-                f"`{place}` could not be {done}: {why}; what is there already is not moved again."
+                f"`{place}` could not be {done}: {why}; what is there already is not moved again "
+                "by the same command."
             ) from error

@@ -17,7 +17,7 @@ from pxsgmcmc.store.sealed import digest
 
 PART = ".part"  # what a file is called until it is whole
 SECTOR = 512  # bytes that a disk writes whole or not at all
-_FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}  # the disk, a limit of the shell, a quota
 
 
 class StorageFull(UserError):
@@ -34,7 +34,7 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL:
             raise StorageFull(
                 f"`{path}` could not be written, the storage is full ({error.strerror}); what was "
                 "written before is safe: make room, then give the same command again, `run` with "
