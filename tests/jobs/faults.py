@@ -6,6 +6,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -170,13 +171,18 @@ def disturb(cluster: Cluster, jobs: Sequence[Job], faults: int, seed: int) -> Co
         found = [(n, h, cluster.node_of(h.process)) for n, h in enumerate(holders) if h]
         return [(node, n, h.token, h.process) for n, h, node in found if node]
 
-    def found_it_locked(number: int) -> bool:
-        """Whether an attempt said so: stopped in the middle of a commit, a writer keeps its place.
+    def found_locked() -> dict[int, int]:
+        """Which chains an attempt found locked, and when: an earlier fault may have left that.
 
-        It does until it goes on, or whoever looks after the node ends it.
+        Stopped in the middle of a commit, a writer keeps its place until it goes on, or whoever
+        looks after the node ends it.
         """
-        ends = [path.read_bytes() for path in place.rglob(f"{number:04}.end")]
-        return any(b'"code":5,' in end for end in ends)
+        found = {}
+        for path in place.rglob("*.end"):
+            with suppress(FileNotFoundError):  # the next attempt begins
+                if b'"code":5,' in path.read_bytes():
+                    found[int(path.stem)] = path.stat().st_mtime_ns
+        return found
 
     for number in range(faults):
         allow(jobs, 4 * (number + 1))
@@ -184,6 +190,7 @@ def disturb(cluster: Cluster, jobs: Sequence[Job], faults: int, seed: int) -> Co
         chosen = rng.choice(held())
         kind = ("worker killed", "node killed", "node cut off")[number % 3]
         counts[kind] += 1
+        before = found_locked()
         if kind == "worker killed":
             lost, processes = [chosen], []
             cluster.kill_worker(chosen[3])
@@ -192,8 +199,9 @@ def disturb(cluster: Cluster, jobs: Sequence[Job], faults: int, seed: int) -> Co
             lost = [one for one in [chosen, *held()] if one[3] in processes]
         for _, chain, token, _ in lost:
             wait_until(
-                lambda token=token, chain=chain: (
-                    token_of(jobs[chain]) not in ("", token) or found_it_locked(chain)
+                lambda token=token, chain=chain, before=before.get(chain, 0): (
+                    token_of(jobs[chain]) not in ("", token)
+                    or found_locked().get(chain, 0) > before
                 ),
                 f"what comes after {kind} for chain {chain}",
             )

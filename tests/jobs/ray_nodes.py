@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.waiting import wait_until
+
 _CLONE_NEWUTS = 0x04000000  # of <linux/sched.h>
 # A node that does not answer is given up after some seconds instead of half a minute.
 HEALTH = {
@@ -135,13 +137,20 @@ class RayNodes:
 
     def wake(self, processes: list[int]) -> None:
         """Let chains go on first, then Ray, which finds that the node was given up and ends it."""
+        lost = self._lost[-1]
+        name = lost.ray_node.node_id
+        # One that woke before would stay in the cluster and take jobs, and we think it is lost.
+        wait_until(
+            lambda: all(not n["Alive"] for n in self._ray.nodes() if n["NodeID"] == name),
+            f"the end of {lost.name} in the eyes of Ray",
+        )
         for process in processes:
             os.kill(process, signal.SIGCONT)
         last = time.monotonic() + 5.0  # longer for one that was stopped in the middle of a commit
         while time.monotonic() < last and any(map(is_chain, processes)):
             time.sleep(0.05)
         self.counts["ended when woken"] += sum(not is_chain(process) for process in processes)
-        self._lost[-1].signal(signal.SIGCONT)
+        lost.signal(signal.SIGCONT)
 
     def bring_back(self, node: str) -> None:
         """Start a new node under the name of one that was lost."""
