@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -184,6 +185,9 @@ def disturb(cluster: Cluster, jobs: Sequence[Job], faults: int, seed: int) -> Co
                     found[int(path.stem)] = path.stat().st_mtime_ns
         return found
 
+    def tried_again(chain: int, token: str, before: int) -> bool:
+        return token_of(jobs[chain]) not in ("", token) or found_locked().get(chain, 0) > before
+
     for number in range(faults):
         allow(jobs, 4 * (number + 1))
         wait_until(held, "a chain at work")
@@ -199,10 +203,7 @@ def disturb(cluster: Cluster, jobs: Sequence[Job], faults: int, seed: int) -> Co
             lost = [one for one in [chosen, *held()] if one[3] in processes]
         for _, chain, token, _ in lost:
             wait_until(
-                lambda token=token, chain=chain, before=before.get(chain, 0): (
-                    token_of(jobs[chain]) not in ("", token)
-                    or found_locked().get(chain, 0) > before
-                ),
+                partial(tried_again, chain, token, before.get(chain, 0)),
                 f"what comes after {kind} for chain {chain}",
             )
         if kind == "node cut off":

@@ -1,9 +1,12 @@
 """What a folder says of its job."""
 
 import msgspec
+import pytest
 
 from pxsgmcmc.config import parse_config, write_config
+from pxsgmcmc.errors import Locked
 from pxsgmcmc.jobs import Job, missing_stages
+from pxsgmcmc.jobs.display import Display
 from pxsgmcmc.results import write
 from pxsgmcmc.store import open_run
 from tests.helpers.made_up_results import result
@@ -44,6 +47,17 @@ def test_a_job_that_asks_for_more_draws_than_there_are_is_not_done(tmp_path):
     folder = three_draws(tmp_path / "run")
     assert missing_stages(a_job(folder, ("sample",), draws=3)) == ()
     assert missing_stages(a_job(folder, ("sample",), draws=4)) == ("sample",)
+
+
+def test_what_a_job_lacks_can_be_seen_while_another_process_works_on_it(tmp_path):
+    folder = three_draws(tmp_path / "run")
+    job = a_job(folder, ("sample",), draws=4)
+    with open_run(folder, writable=True):  # as a task of a cluster does, handed in earlier
+        with pytest.raises(Locked):
+            missing_stages(job)
+        assert missing_stages(job, look_only=True) == ("sample",)
+        shown = Display("again", [job], lambda job, ended: None, elsewhere=True)
+        assert shown.todo == [job]
 
 
 def test_a_job_can_be_sent_to_another_machine_as_text(tmp_path):

@@ -199,6 +199,7 @@ def _run_jobs(machine: "Engine", jobs: "list[Job]", folder: Path) -> int:
     """Run them to their end, and say how each ended and how they are together."""
     from pxsgmcmc.jobs import Ended, Job
     from pxsgmcmc.jobs.display import Display
+    from pxsgmcmc.jobs.engines import is_cluster
 
     codes = dict[Job, int]()
     reasons = set[str]()
@@ -211,7 +212,8 @@ def _run_jobs(machine: "Engine", jobs: "list[Job]", folder: Path) -> int:
         reasons.add(reason)
         return f"{job.label}: {reason}"
 
-    with closing(Display(folder.name, jobs, on_end)) as display:
+    shown = Display(folder.name, jobs, on_end, elsewhere=is_cluster(machine))
+    with closing(shown) as display:
         codes |= {job: _STOPPED if job in display.todo else 0 for job in jobs}  # until they end
         stopped_by = machine.run(display.todo, display)
     summary, code = _summed_up(list(codes.values()), stopped_by)

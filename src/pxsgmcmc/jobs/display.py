@@ -32,10 +32,12 @@ class JobRow:
       stage: the one it is in, None before the first.
       text: what is going on.
       busy: whether it runs.
+
+    `look_only` is as in `missing_stages`.
     """
 
-    def __init__(self, job: Job):
-        self.job, self.todo = job, missing_stages(job)
+    def __init__(self, job: Job, *, look_only: bool = False):
+        self.job, self.todo = job, missing_stages(job, look_only=look_only)
         self.stage: Stage | None = None
         self.share, self.busy = 0.0, False
         self.text = "waiting" if self.todo else "done"
@@ -78,10 +80,19 @@ class Display:
       jobs: all of them, also those that are done.
       on_end: told of each end; what it returns is shown, what it raises stops the others.
       seconds: between lines.
+      elsewhere: whether jobs may run on other machines already, handed in by an earlier call.
     """
 
-    def __init__(self, title: str, jobs: Sequence[Job], on_end: OnEnd, seconds: float = 10.0):
-        self.rows = {job: JobRow(job) for job in jobs}
+    def __init__(
+        self,
+        title: str,
+        jobs: Sequence[Job],
+        on_end: OnEnd,
+        seconds: float = 10.0,
+        *,
+        elsewhere: bool = False,
+    ):
+        self.rows = {job: JobRow(job, look_only=elsewhere) for job in jobs}
         self._on_end, self._began, self._at_first = on_end, time.monotonic(), self.share
         self._shown: _Shown = (
             _Table(title, list(self.rows.values()))

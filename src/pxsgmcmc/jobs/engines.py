@@ -3,12 +3,18 @@
 import shlex
 
 from pxsgmcmc.errors import UserError, did_you_mean, one_line
+from pxsgmcmc.jobs.engine import Engine
 from pxsgmcmc.jobs.local import Local
 from pxsgmcmc.jobs.ray import Ray, ray_engine
 from pxsgmcmc.jobs.slurm import Slurm
 
 ENGINES = ("local", "slurm", "ray")
 ON_A_CLUSTER = 32  # jobs at the same time, unless told
+
+
+def is_cluster(engine: Engine) -> bool:
+    """Whether its jobs run on other machines, and may run there before it was asked to."""
+    return isinstance(engine, Slurm | Ray)
 
 
 def engine_named(text: str, at_once: int | None = None) -> Local | Slurm | Ray:

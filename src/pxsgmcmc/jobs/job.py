@@ -60,19 +60,23 @@ class Job(msgspec.Struct, frozen=True):
         return parse_config(self.config, name=self.label)
 
 
-def missing_stages(job: Job) -> tuple[Stage, ...]:
+def missing_stages(job: Job, *, look_only: bool = False) -> tuple[Stage, ...]:
     """What is still to be done of a job, after tidying up behind a writer that was killed.
 
     A result counts if it is about all the draws there are.
 
+    Args:
+      job: which.
+      look_only: take no lock and tidy nothing up, so that another process may work on the run.
+
     Raises:
-      UserError: if another process works on the run.
+      UserError: if another process works on the run, unless this only looks.
     """
     folder = Path(job.folder)
     if not (folder / MANIFEST).exists():
         return job.stages
     wanted = job.draws if job.draws is not None else job.settings().chain.draws
-    with open_run(folder, writable=True) as run:
+    with open_run(folder, writable=not look_only) as run:
         if SAMPLE in job.stages and (run.status != "done" or len(run.draws) < wanted):
             return job.stages
         return tuple(

@@ -17,6 +17,7 @@ from pxsgmcmc.errors import Interrupted
 from pxsgmcmc.jobs import DIAGNOSE, EVALUATE, SAMPLE, Ended, Engine, Job, JobFailed, Stage
 from pxsgmcmc.jobs.chains import chain_jobs
 from pxsgmcmc.jobs.display import Display
+from pxsgmcmc.jobs.engines import is_cluster
 from pxsgmcmc.reproduce import plan
 from pxsgmcmc.reproduce.computing import compute
 from pxsgmcmc.reproduce.experiment import Needed
@@ -104,7 +105,10 @@ class _Runs:
             self._left[task.folder], self._seconds[task.folder] = set(jobs), 0.0
 
     def make(self, engine: Engine, title: str) -> int | None:
-        with closing(Display(title, list(self._of), self._on_end, seconds=30.0)) as display:
+        shown = Display(
+            title, list(self._of), self._on_end, seconds=30.0, elsewhere=is_cluster(engine)
+        )
+        with closing(shown) as display:
             todo = display.todo
             for job in self._of.keys() - set(todo):  # done, and killed before its record was kept
                 display.ended(job, Ended(0))

@@ -23,6 +23,7 @@ from pxsgmcmc.config import Config, write_config
 from pxsgmcmc.errors import CorruptRun, UserError
 from pxsgmcmc.jobs import SAMPLE, VALIDATE, Ended, Engine, Job, JobFailed
 from pxsgmcmc.jobs.display import Display
+from pxsgmcmc.jobs.engines import is_cluster
 from pxsgmcmc.jobs.job import read_validation
 from pxsgmcmc.store.files import read_file, write_file
 from pxsgmcmc.tuning.best_first import PlannedChain, Rules, neighbours, ranking, replay, settled
@@ -250,7 +251,8 @@ def search(
             scores = score(job) if ended.code == 0 else {"nll": None, "err": None}
             return book.add(chains[job], {**scores, "seconds": round(ended.seconds, 1)})
 
-        with closing(Display("search", list(chains), on_end, seconds=60.0)) as display:
+        shown = Display("search", list(chains), on_end, seconds=60.0, elsewhere=is_cluster(engine))
+        with closing(shown) as display:
             todo = display.todo
             for job in chains.keys() - set(todo):  # done, and killed before it was written down
                 display.ended(job, Ended(0))

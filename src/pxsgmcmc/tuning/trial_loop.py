@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from pxsgmcmc.config import Config, parse_config, write_config
 from pxsgmcmc.jobs import SAMPLE, VALIDATE, Ended, Engine, Job, JobFailed
 from pxsgmcmc.jobs.display import Display
+from pxsgmcmc.jobs.engines import is_cluster
 from pxsgmcmc.jobs.job import read_validation
 from pxsgmcmc.results import Trial, TrialScore, Tuning, Validation
 from pxsgmcmc.tuning.halving import last_resort, leader, promotions, winner
@@ -166,7 +167,8 @@ class TrialLoop:
 
         whole = f"tune, {len(tuning.trials)} of {self.limits.trials} trials"
         title = whole if math.isinf(self.limits.seconds) else f"tune, {len(tuning.trials)} trials"
-        with closing(Display(title, list(jobs), on_end, seconds=60.0)) as display:
+        shown = Display(title, list(jobs), on_end, seconds=60.0, elsewhere=is_cluster(self.engine))
+        with closing(shown) as display:
             todo = display.todo
             for job in jobs.keys() - set(todo):  # done, and killed before it was written down
                 display.ended(job, Ended(0))
