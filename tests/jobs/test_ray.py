@@ -131,6 +131,45 @@ def test_a_task_on_a_node_that_ray_has_given_up_is_taken_for_gone(tmp_path, monk
     assert queue.last_words("new-1") == "Ray has given up its node"
 
 
+def test_what_has_not_begun_when_a_node_is_lost_is_asked_for_anew(tmp_path, monkeypatch):
+    """Ray asks a node for a place, and waits for its answer although it has given the node up."""
+    made_up, asked, cancelled = SimpleNamespace(), [], []
+    made_up.nodes = lambda: [{"NodeID": name, "Alive": up} for name, up in alive.items()]
+    made_up.wait = lambda refs, **_: ([], refs)
+    made_up.cancel = lambda ref, force: cancelled.append(ref)
+
+    def remote(attend):
+        function = SimpleNamespace(options=lambda **_: function)
+
+        def ask(folder, number, *_):
+            asked.append((function, number))
+            return f"{number} of ask {len(asked)}"
+
+        function.remote = ask
+        return function
+
+    made_up.remote = remote
+    monkeypatch.setattr(ray_tasks, "import_ray", lambda: made_up)
+    ray_tasks._task.cache_clear()
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(ray_tasks, "time", clock)
+    now, alive = 100.0, {"well": True, "long-lost": False, "cut-off": True}
+    jobs = chains(tmp_path / "runs", 2)
+    sheet = new_sheet("ray", jobs, "python")
+    queue = ray_tasks._RayQueue(("python",), {})
+    names = queue.submit(sheet, [0, 1])
+    sheet.path(0, ray_tasks.NODE).write_text(f"{names[0]} well\n")  # it runs
+    assert set(queue.look()) == set(names.values()) and len(asked) == 2  # nothing was lost since
+    alive["cut-off"] = False
+    for later, times in ((0.5, 3), (1.0, 3), (ray_tasks.SETTLED + 1, 4), (60.0, 4)):
+        now = 100.0 + later
+        assert set(queue.look()) == set(names.values()) and len(asked) == times
+    assert cancelled == ["1 of ask 2", "1 of ask 3"]
+    functions = [function for function, number in asked if number == 1]
+    assert len({id(function) for function in functions}) == 3  # Ray takes each for another task
+    ray_tasks._task.cache_clear()
+
+
 # A task in the worker of a raylet that ends as soon as the job has begun; Ray is made up.
 ORPHANED = """
 import os, sys, time

@@ -8,16 +8,22 @@ path of a sheet, a number and words, and answers with an exit code.
 
 A task on a node that was cut off answers nothing, and Ray waits for it for minutes after it has
 given the node up. So each task leaves the node's name in its sheet, and those of dead nodes are
-taken for gone. The raylet is Ray's process that has the workers of a node as its children; when it
-dies alone, workers live on, and their chains with them. So a task that has lost its raylet lets its
-chain save and end, and ends its worker.
+taken for gone. A node that was asked to take a task and never answered keeps Ray from starting that
+task, and others like it, for as long as the connection holds: what has not begun when a node is
+lost is handed in again, as another function, for which Ray asks anew.
+
+The raylet is Ray's process that has the workers of a node as its children; when it dies alone,
+workers live on, and their chains with them. So a task that has lost its raylet lets its chain save
+and end, and ends its worker.
 """
 
 import functools
+import math
 import os
 import secrets
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -34,6 +40,7 @@ from pxsgmcmc.jobs.ray_start import connect, import_ray
 from pxsgmcmc.jobs.sheet import Sheet, read_sheet
 
 PACE = QueuePace(queue=0.5, settle=5.0)
+SETTLED = 10.0  # seconds after which all of a cluster should know that a node is lost
 NODE = "node"  # the kind of file in a sheet that has a task and its node
 # What jobs have as this process has it, and not as the node: flags of XLA decide the last bits.
 _PASSED_ON = ("PXSGMCMC_", "JAX_", "XLA_", "PJRT_")
@@ -136,7 +143,7 @@ class _Task:
         return self._node
 
 
-@dataclass(frozen=True)
+@dataclass
 class _RayQueue:
     """Ray's tasks; see `Queue`."""
 
@@ -145,6 +152,8 @@ class _RayQueue:
     engine: str = "ray"
     _tasks: dict[str, _Task] = field(default_factory=dict)
     _words: dict[str, str] = field(default_factory=dict)
+    _lost: dict[str, float] = field(default_factory=dict)  # a node -> when that was first seen
+    _epoch: int = -1  # changes when a node is lost, and again when all should know; -1 at first
 
     def check_room(self, say: Callable[[str], None]) -> None:
         """Say so if no node of the cluster could take a job."""
@@ -156,18 +165,19 @@ class _RayQueue:
 
     def submit(self, sheet: Sheet, numbers: Sequence[int]) -> dict[int, str]:
         """A task for each."""
-        options = {"max_retries": 0, "scheduling_strategy": "SPREAD", **self.needs}
-        attending = _task().options(**options)
-        passed_on = {k: v for k, v in os.environ.items() if k.startswith(_PASSED_ON)}
-        passed_on["PYTHONPATH"] = environment(1)["PYTHONPATH"]
         prefix, names = secrets.token_hex(4), {}
         for number in numbers:
             name = names[number] = f"{prefix}-{number}"
-            ref = attending.remote(
-                str(sheet.folder), number, name, list(self.command[1:]), passed_on
-            )
-            self._tasks[name] = _Task(name, ref, sheet, number)
+            self._tasks[name] = _Task(name, self._ask_for(name, sheet, number), sheet, number)
         return names
+
+    def _ask_for(self, name: str, sheet: Sheet, number: int) -> Any:
+        options = {"max_retries": 0, "scheduling_strategy": "SPREAD", **self.needs}
+        passed_on = {k: v for k, v in os.environ.items() if k.startswith(_PASSED_ON)}
+        passed_on["PYTHONPATH"] = environment(1)["PYTHONPATH"]
+        attending = _task(self._epoch).options(**options)
+        words = list(self.command[1:])
+        return attending.remote(str(sheet.folder), number, name, words, passed_on)
 
     def look(self) -> dict[str, Seen] | None:
         """All tasks that Ray has, and keep the last words of the others."""
@@ -186,7 +196,26 @@ class _RayQueue:
         for task in tasks.values():
             if not nodes.get(task.node, True):
                 self._forget(task, "Ray has given up its node")
+        self._ask_again({node for node, alive in nodes.items() if not alive})
         return dict.fromkeys(self._tasks, Seen(running=True))
+
+    def _ask_again(self, lost: set[str]) -> None:
+        """Hand in anew what has not begun, if a node was lost that may have been asked to take it.
+
+        Once when that is seen, and once more when no other node can think that it is there.
+        """
+        now, first = time.monotonic(), self._epoch < 0
+        for node in lost - self._lost.keys():
+            self._lost[node] = -math.inf if first else now
+        epoch = sum(1 + (now >= seen + SETTLED) for seen in self._lost.values())
+        if epoch == self._epoch:
+            return
+        self._epoch = epoch
+        for task in [] if first else self._tasks.values():
+            if not task.node:
+                with suppress(Exception):  # it has just ended
+                    import_ray().cancel(task.ref, force=True)
+                task.ref = self._ask_for(task.name, task.sheet, task.number)
 
     def _forget(self, task: _Task, words: str) -> None:
         self._words[task.name] = words
@@ -208,8 +237,9 @@ class _RayQueue:
 
 
 @functools.cache
-def _task() -> Any:
-    """`attend` as Ray has it: once, since Ray keeps what it is given."""
+def _task(epoch: int) -> Any:
+    """`attend` as Ray has it: once in an epoch, since Ray keeps what it is given."""
+    del epoch
     return import_ray().remote(attend)
 
 
