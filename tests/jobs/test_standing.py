@@ -129,6 +129,23 @@ def test_jobs_in_a_queue_wait_and_failures_without_a_run_are_told(tmp_path, monk
         assert [state for _, state, *_ in told()][:3] == ["waiting", "done", "waiting"]
 
 
+def test_a_chain_that_slurm_has_put_back_waits_although_its_lock_is_held(tmp_path, monkeypatch):
+    job = Job("", str(tmp_path / "runs/a"), "a")
+    begin(tmp_path / "runs/a", "interrupted").close()
+    lock_file.put(tmp_path / "runs/a" / LOCK, replace(myself(60.0), host="node7"))
+    os.utime(tmp_path / "runs/a" / LOCK, (0, 0))
+    new_sheet("slurm", [job], "python").add_names({0: "7_0"})
+    monkeypatch.setattr(shutil, "which", lambda name: name)
+    queue = {"7_0": Seen(False, "", "Resources")}
+    monkeypatch.setattr(queue_standing, "look_at_slurm", lambda: queue)
+    (one,) = with_queues(tmp_path / "runs", standings(tmp_path / "runs"))
+    assert (one.state, one.host) == ("waiting", "")
+    assert one.why.startswith("in the queue of slurm (Resources); on node7:")
+    queue["7_0"] = Seen(True, "node8")  # it waits there until the lease is over
+    (one,) = with_queues(tmp_path / "runs", standings(tmp_path / "runs"))
+    assert one.state == "running"
+
+
 def test_a_folder_without_runs_and_one_that_is_not_there(tmp_path):
     assert call("jobs", str(tmp_path)).out == f"No runs under {tmp_path}\n"
     assert_one_line(call("jobs", str(tmp_path / "no")), 2, "There is no folder")

@@ -56,13 +56,16 @@ def _queue_states(sheet: Sheet) -> dict[str, Seen] | None:
 
 
 def _corrected(one: Standing, sheet: Sheet, number: int, seen: dict[str, Seen] | None) -> Standing:
+    there = (seen or {}).get(sheet.names().get(number, ""))
+    if one.silent and there is not None and not there.running:  # its host was lost
+        why = f"in the queue of slurm ({there.why}); on {one.host} {one.why}"
+        return one._replace(state="waiting", host="", seconds_left=None, why=why)
     if one.state not in ("waiting", "stopped"):
         return one
     end = sheet.end(number)
     if end is not None and end.code != 0 and is_answer(end.code):
         return one._replace(state="failed", why=sheet.sentence(number))
     if seen is not None:
-        there = seen.get(sheet.names().get(number, ""))
         if there is not None and there.running:
             return one._replace(state="running", host=there.where, why="starting")
         waits = there is not None

@@ -31,6 +31,7 @@ class Standing(NamedTuple):
       speed: steps a second by the last line of its log; None before the first.
       seconds_left: by that speed; None if it does not run.
       why: it failed, or what else a person should know.
+      silent: it seems to run, but its lock was not renewed for a lease.
     """
 
     folder: Path
@@ -41,6 +42,7 @@ class Standing(NamedTuple):
     speed: float | None = None
     seconds_left: float | None = None
     why: str = ""
+    silent: bool = False
 
 
 def standings(root: str | Path) -> list[Standing]:
@@ -86,7 +88,8 @@ def _of_run(folder: Path, run: StoredRun, holder: Holder | None, host: str) -> S
         known = known._replace(speed=last.steps_per_second)
     if holder is not None:
         why = "adding results" if run.status == "done" else ""
-        known = known._replace(state="running", why=_silence(folder, holder) or why)
+        silence = _silence(folder, holder)
+        known = known._replace(state="running", why=silence or why, silent=bool(silence))
         if known.speed and last is not None and run.status != "done":
             left = max(0, last.total_steps - last.step) / known.speed
             known = known._replace(seconds_left=left)
