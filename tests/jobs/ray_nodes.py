@@ -27,7 +27,7 @@ HEALTH = {
     "health_check_initial_delay_ms": 1000,
     "health_check_period_ms": 1000,
     "health_check_timeout_ms": 2000,
-    "health_check_failure_threshold": 3,
+    "health_check_failure_threshold": 6,  # a busy machine misses some
 }
 
 
@@ -153,8 +153,17 @@ class RayNodes:
         lost.signal(signal.SIGCONT)
 
     def bring_back(self, node: str) -> None:
-        """Start a new node under the name of one that was lost."""
+        """Start a new node under the name of one that was lost; also of one Ray lost on its own."""
         self._nodes[node] = Node(node, lambda: self._cluster.add_node(num_cpus=self._cpus))
+        if self._ray.is_initialized():
+            alive = {one["NodeID"] for one in self._ray.nodes() if one["Alive"]}
+            for name, other in list(self._nodes.items()):
+                if name != node and other.ray_node.node_id not in alive:
+                    self.counts["nodes given up untouched"] += 1
+                    self._lost.append(other)
+                    other.signal(signal.SIGKILL)
+                    del self._nodes[name]
+                    self.bring_back(name)
 
 
 def is_chain(process: int) -> bool:

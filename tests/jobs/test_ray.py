@@ -93,10 +93,13 @@ def test_faults_of_a_cluster_change_no_draw(ray, tmp_path, monkeypatch):
     whole = chains(tmp_path / "whole", 4, 110, MOONS)
     assert Local(2).run(whole, Heard()) is None
     jobs, found, heard = chains(tmp_path / "runs", 4, 110, MOONS), Counter(), Heard()
+    for name in ("RAY_gcs_server_port_wait_time_s", "RAY_raylet_start_wait_time_s"):
+        monkeypatch.setenv(name, "600")
     with RayNodes(ray, ["n0", "n1", "n2"], cpus=2) as nodes:
         thread = in_background(lambda: found.update(disturb(nodes, jobs, faults=24, seed=1)))
-        assert Ray(4, command=(*PROGRAM, "real"), pace=QUICK).run(jobs, heard) is None
-        thread.finish()
+        stopped = Ray(4, command=(*PROGRAM, "real"), pace=QUICK).run(jobs, heard)
+        thread.finish()  # what went wrong there stopped it
+        assert stopped is None
     assert set(heard.codes.values()) == {0}
     found.update(harm(jobs, whole))
     found.update(nodes.counts)
