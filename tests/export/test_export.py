@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -107,7 +108,7 @@ def test_a_damaged_file_is_refused_in_one_sentence_or_says_the_same(classes, mod
         try:
             predictor = px.FrozenPredictor(path)
         except ValueError as error:
-            assert "is damaged or no exported predictor" in str(error)
+            assert "cannot be read as an exported predictor" in str(error)
             assert len(str(error)) < 400 and "\n" not in str(error)
             refused += 1
         else:  # a byte that nothing depends on, such as the date of a member
@@ -120,6 +121,8 @@ def test_a_damaged_file_is_refused_in_one_sentence_or_says_the_same(classes, mod
     [
         ("draw.stablehlo", b""),
         ("average.stablehlo", b"\0" * 100),
+        ("average.stablehlo", "draw.stablehlo"),  # one in the place of the other
+        ("manifest.json", {}),  # a draw less than the programs average
         ("manifest.json", {"input": {"shape": ["\x1b"], "dtype": "uint8"}}),
         ("manifest.json", {"input": {"shape": [8, 8, 1], "dtype": "no such"}}),
     ],
@@ -132,14 +135,29 @@ def test_a_forged_file_whose_hashes_are_right_is_refused_in_one_sentence(
     manifest = json.loads(parts["manifest.json"])
     if isinstance(content, dict):
         manifest |= content
+    elif isinstance(content, str):
+        parts[part], parts[content] = parts[content], parts[part]
     else:
         parts[part] = content
-        manifest["sha256"][part] = hashlib.sha256(content).hexdigest()
+    if part == "manifest.json" and not content:
+        manifest["draws"].pop()
+    manifest["sha256"] = {
+        name: hashlib.sha256(parts[name]).hexdigest() for name in manifest["sha256"]
+    }
     with zipfile.ZipFile(tmp_path / "forged.px", "w") as new:
         for name, data in (parts | {"manifest.json": json.dumps(manifest).encode()}).items():
             new.writestr(name, data)
-    with pytest.raises(ValueError, match="is damaged or no exported predictor"):
+    with pytest.raises(ValueError, match="cannot be read as an exported predictor") as refused:
         px.FrozenPredictor(tmp_path / "forged.px")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders here")
+def test_a_pipe_or_a_folder_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "model.px")
+    for path in (tmp_path / "model.px", tmp_path):
+        with pytest.raises(ValueError, match="is no regular file"):
+            px.FrozenPredictor(path)
 
 
 def test_weights_that_were_swapped_are_noticed_by_their_hash(model, tmp_path):

@@ -3,6 +3,8 @@
 import hashlib
 import io
 import json
+import os
+import stat
 import zipfile
 
 import jax
@@ -14,34 +16,36 @@ class FrozenPredictor:
     """`FrozenPredictor("model.px")(x)`: a dictionary of named arrays, a row for each input."""
 
     def __init__(self, path):
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+            raise ValueError(f"{path} is no regular file")
         try:
             with zipfile.ZipFile(path) as file:
                 parts = {name: file.read(name) for name in file.namelist()}
-            self.manifest = json.loads(parts["manifest.json"])
-            for name, digest in self.manifest["sha256"].items():
+            manifest = self.manifest = json.loads(parts["manifest.json"])
+            for name, digest in manifest["sha256"].items():
                 if hashlib.sha256(parts[name]).hexdigest() != digest:
                     raise ValueError(f"{name} is not as it was written")
-            draws = [io.BytesIO(parts[draw["file"]]) for draw in self.manifest["draws"]]
-            self._draws = [jax.device_put(np.load(draw, allow_pickle=False)) for draw in draws]
-            rows = self.manifest["input"]
-            self._input = tuple(map(int, rows["shape"])), np.dtype(rows["dtype"])
+            self._draws = [jax.numpy.load(io.BytesIO(parts[d["file"]])) for d in manifest["draws"]]
+            self._row = jax.ShapeDtypeStruct(**manifest["input"])
             programs = [bytearray(parts[f"{name}.stablehlo"]) for name in ("draw", "average")]
             self._draw, self._average = (jax.jit(export.deserialize(p).call) for p in programs)
-        except (FileNotFoundError, PermissionError, IsADirectoryError):
-            raise
+            jax.jit(self._named).lower(np.zeros((1, *self._row.shape), self._row.dtype))
         except Exception as error:
-            raise ValueError(f"{path} is damaged or no exported predictor: {error}") from error
+            reason = str(error).partition("\n")[0]
+            raise ValueError(f"{path} cannot be read as an exported predictor: {reason}") from error
 
     def __call__(self, x, batch_size=1024):
         """Predict inputs as the training data have them, (rows, ...), `batch_size` at a time."""
-        x, (shape, dtype) = np.asarray(x), self._input
+        x, shape, dtype = np.asarray(x), self._row.shape, self._row.dtype
         if x.shape[1:] != shape or not len(x) or not np.can_cast(x.dtype, dtype, "same_kind"):
             raise ValueError(f"inputs must be rows of {dtype}{[*shape]}, got {x.dtype}{[*x.shape]}")
         parts = [self._rows(x[i : i + batch_size]) for i in range(0, len(x), batch_size)]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _rows(self, x):
-        more = (1 << (len(x) - 1).bit_length()) - len(x)  # so that few sizes are compiled
-        filled = np.concatenate([x, np.repeat(x[-1:], more, axis=0)]).astype(self._input[1])
-        rows = jax.numpy.stack([self._draw(draw, filled) for draw in self._draws])
-        return {k: np.asarray(v)[: len(x)] for k, v in self._average(rows).items()}
+        """With rows repeated up to a power of two, so that few sizes are compiled."""
+        rows = np.resize(x, (1 << (len(x) - 1).bit_length(), *x.shape[1:])).astype(self._row.dtype)
+        return {k: np.asarray(v)[: len(x)] for k, v in self._named(rows).items()}
+
+    def _named(self, x):
+        return self._average(jax.numpy.stack([self._draw(draw, x) for draw in self._draws]))
