@@ -41,6 +41,7 @@ SETS = ("wine", "breast_cancer", "digits", "diabetes", "two-moons", "sinusoid")
 METHODS = ("px", "mlp", "linear", "gp", "forest", "ensemble", "bde")
 MEMBERS = 5  # of the deep ensemble
 MOST_FOR_GP = 1000  # rows; a gaussian process takes their cube
+UNCUT = 36_000.0  # seconds: lengths do not depend on the speed of the machine then
 
 
 def rows_of(name: str) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -90,7 +91,7 @@ def gaussian_process(x: np.ndarray, y: np.ndarray, new: np.ndarray, classes: boo
 def classify(method: str, seed: int, x: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
     """Probabilities of all classes for new rows."""
     models: dict[str, Callable[[], Any]] = {
-        "px": lambda: PXClassifier(random_state=seed, max_seconds=600.0),
+        "px": lambda: PXClassifier(random_state=seed, max_seconds=UNCUT),
         "mlp": lambda: MLPClassifier((50,), random_state=seed),
         "linear": lambda: LogisticRegression(max_iter=1000),
         "forest": lambda: RandomForestClassifier(random_state=seed),
@@ -107,7 +108,7 @@ def classify(method: str, seed: int, x: np.ndarray, y: np.ndarray, new: np.ndarr
 def regress(method: str, seed: int, x: np.ndarray, y: np.ndarray, new: np.ndarray) -> Any:
     """(mean, deviation) for new rows; the whole prediction of ours."""
     if method == "px":
-        fitted = PXRegressor(random_state=seed, max_seconds=600.0).fit(x, y)
+        fitted = PXRegressor(random_state=seed, max_seconds=UNCUT).fit(x, y)
         return fitted._predicted(new)
     if method == "gp":
         return gaussian_process(x, y, new, classes=False)

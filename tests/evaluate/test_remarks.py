@@ -38,3 +38,7 @@ def test_an_rmse_no_better_than_the_mean_is_remarked_on(rmse, remarked):
         test=(X, np.array([0.0, 2.0, 0.0, 2.0])),
     )
     assert len(remarks_on(problem, {"rmse": rmse})) == remarked
+
+
+def test_training_rows_in_the_place_of_test_rows_are_remarked_on():
+    assert "are the training rows" in remarks_on(classes(0, 1, 1, 2), {"err": 0.0})[0]

@@ -280,3 +280,14 @@ def test_other_samplers_fit_too(rows, sampler):
 def test_a_report_says_that_it_is_judged_on_the_rows_it_was_fitted_to(classifier, tmp_path):
     page = classifier.report(tmp_path / "page.html").read_text("utf-8")
     assert "PXClassifier, judged on the rows it was fitted to" in page
+    assert "What is called test rows here are the training rows" in page
+
+
+def test_a_report_is_judged_on_rows_that_were_held_out(classifier, rows, tmp_path):
+    X, y = rows
+    page = classifier.report(tmp_path / "page.html", held_out=(X[:7], y[:7])).read_text("utf-8")
+    assert "PXClassifier, judged on 7 held-out rows" in page
+    assert "are the training rows" not in page
+    strange = np.full(7, "nowhere")
+    with pytest.raises(ValueError, match=r"must be among the fitted ones, .*; got 'nowhere'"):
+        classifier.report(tmp_path / "page.html", held_out=(X[:7], strange))

@@ -1,4 +1,4 @@
-"""Whether anything was learned: test metrics beside a guess that looks at no input."""
+"""What test metrics are worth: beside a guess that looks at no input, and on which rows."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,15 +15,27 @@ _REMEDY = (
 def remarks_on(problem: Problem, metrics: Mapping[str, float]) -> list[str]:
     """A sentence if the test metrics are no better than a guess from the training targets alone.
 
+    Another one if they are those of the training rows.
+
     Args:
       problem: with its test rows.
       metrics: on these, "err" or "rmse" among them.
     """
+    remarks = list(_on_same_rows(problem))
     if problem.likelihood.task == "classification":
-        return list(_on_classes(problem, metrics))
+        remarks += _on_classes(problem, metrics)
     if problem.likelihood.task == "regression" and "rmse" in metrics:
-        return list(_on_numbers(problem, metrics))
-    return []
+        remarks += _on_numbers(problem, metrics)
+    return remarks
+
+
+def _on_same_rows(problem: Problem) -> Iterator[str]:
+    train, test = problem.train, problem.test
+    if len(train.x) == len(test.x) and all(map(np.array_equal, train, test)):
+        yield (
+            "What is called test rows here are the training rows: how good predictions are for "
+            "new rows is not seen."
+        )
 
 
 def _on_classes(problem: Problem, metrics: Mapping[str, float]) -> Iterator[str]:

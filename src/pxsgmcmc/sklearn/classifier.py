@@ -13,6 +13,7 @@ from pxsgmcmc.likelihoods import categorical
 from pxsgmcmc.likelihoods.categorical import ClassPrediction
 from pxsgmcmc.sklearn.estimator import PXEstimator
 from pxsgmcmc.sklearn.frames import as_frame
+from pxsgmcmc.sklearn.page import known_labels
 from pxsgmcmc.sklearn.rows import WeightedRows, distinct
 
 
@@ -153,3 +154,6 @@ class PXClassifier(ClassifierMixin, PXEstimator):
 
     def _scaled_targets(self, rows: WeightedRows) -> tuple[np.ndarray, None]:
         return rows.y[:, 0].astype(np.int32), None
+
+    def _known_targets(self, y: np.ndarray) -> np.ndarray:
+        return known_labels(y, self.classes_)

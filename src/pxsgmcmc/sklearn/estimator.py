@@ -1,6 +1,5 @@
 """What `PXClassifier` and `PXRegressor` have in common: settings, fitting, draws, dumps."""
 
-import dataclasses
 import hashlib
 import time
 from pathlib import Path
@@ -21,6 +20,7 @@ from pxsgmcmc.sklearn.described import described
 from pxsgmcmc.sklearn.fitted import Fitted, stacked_draws, tree_of
 from pxsgmcmc.sklearn.frames import FrameOutput
 from pxsgmcmc.sklearn.networks import hashable, network_of
+from pxsgmcmc.sklearn.page import write_page
 from pxsgmcmc.sklearn.programs import EstimatorModel, forward_for, prior_of, program_for
 from pxsgmcmc.sklearn.rows import WeightedRows, filled, round_size, standardisation
 from pxsgmcmc.sklearn.verdict import warn_if_unhealthy
@@ -87,17 +87,17 @@ class PXEstimator(FrameOutput, BaseEstimator):
             weighted=fitted.weighted,
         )
 
-    def report(self, path: str | Path, *, title: str | None = None) -> Path:
-        """Write one HTML page on the fit: predictions on the training rows, chains, verdict.
+    def report(
+        self, path: str | Path, *, held_out: tuple[Any, Any] | None = None, title: str | None = None
+    ) -> Path:
+        """Write one HTML page on the fit: how good its predictions are, chains, verdict.
 
         Args:
           path: of the file to write.
+          held_out: (X, y) to judge predictions on; the training rows unless given.
           title: of the page.
         """
-        run = self.run_[:]  # what is found out about a part of a run is not kept with it
-        run.problem = dataclasses.replace(run.problem, test=tuple(run.problem.train))
-        judged = f"{type(self).__name__}, judged on the rows it was fitted to"
-        return run.report(path, title=title or judged)
+        return write_page(self, path, held_out, title)
 
     def _fit(
         self,
@@ -292,4 +292,7 @@ class PXEstimator(FrameOutput, BaseEstimator):
         raise NotImplementedError
 
     def _scaled_targets(self, rows: WeightedRows) -> tuple[np.ndarray, Any]:
+        raise NotImplementedError
+
+    def _known_targets(self, y: np.ndarray) -> np.ndarray:
         raise NotImplementedError

@@ -188,3 +188,11 @@ class PXRegressor(RegressorMixin, PXEstimator):
     def _scaled_targets(self, rows: WeightedRows) -> tuple[np.ndarray, Standardisation]:
         scale = standardisation(rows.y, rows.weights)
         return scale.apply(rows.y), scale
+
+    def _known_targets(self, y: np.ndarray) -> np.ndarray:
+        y = y.astype(np.float32).reshape(len(y), -1)
+        if y.shape[1] != len(self._fitted.names):
+            raise ValueError(
+                f"Held-out targets must be {len(self._fitted.names)} a row, got {y.shape[1]}."
+            )
+        return y
