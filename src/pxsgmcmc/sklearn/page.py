@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from pxsgmcmc.errors import UserError
+
 
 def write_page(estimator: Any, path: str | Path, held_out: Any, title: str | None) -> Path:
     """Write it; see `PXEstimator.report`."""
     run = estimator.run_[:]  # what is found out about a part of a run is not kept with it
     rows, judged = tuple(run.problem.train), "judged on the rows it was fitted to"
     if held_out is not None:
+        if not isinstance(held_out, tuple | list) or len(held_out) != 2:
+            raise UserError("`held_out` must be a pair (X, y).")
         x, y = validate_data(
             estimator, *held_out, dtype=[np.float64, np.float32], multi_output=True, reset=False
         )
