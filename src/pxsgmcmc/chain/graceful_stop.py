@@ -1,7 +1,11 @@
 """Ctrl-C, SIGTERM and SIGHUP as a wish to stop soon, not as an accident."""
 
+import os
 import signal
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -39,3 +43,25 @@ class GracefulStop:
         if self.signal is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.signal = number
+
+
+@contextmanager
+def kept_ctrl_c() -> Iterator[None]:
+    """A context in which a Ctrl-C that Python drops comes again.
+
+    JAX frees memory in a callback of Python's garbage collector. What is raised there is shown and
+    dropped, and while programs are traced and compiled many a signal arrives there.
+    """
+    before = sys.unraisablehook
+
+    def again(dropped: Any) -> None:
+        if dropped.exc_type is not KeyboardInterrupt:
+            before(dropped)
+            return
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pxsgmcmc.chain.graceful_stop import kept_ctrl_c
 from pxsgmcmc.errors import UserError, check_count, check_number, one_line
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import progress_for
@@ -99,6 +100,7 @@ class PXEstimator(FrameOutput, BaseEstimator):
         """
         return write_page(self, path, held_out, title)
 
+    @kept_ctrl_c()
     def _fit(
         self,
         rows: WeightedRows,
@@ -141,7 +143,7 @@ class PXEstimator(FrameOutput, BaseEstimator):
         finally:
             shown.close()
         self._keep(records, request, given, weighted, inputs, targets, names)
-        warn_if_unhealthy(self.run_, stacklevel=3)
+        warn_if_unhealthy(self.run_, stacklevel=4)  # at who calls `fit`
 
     def _begun(self, request: Request, shown: Any) -> list[Any] | None:
         """Records to go on with, if `warm_start` asks for it and there are any."""
@@ -292,7 +294,4 @@ class PXEstimator(FrameOutput, BaseEstimator):
         raise NotImplementedError
 
     def _scaled_targets(self, rows: WeightedRows) -> tuple[np.ndarray, Any]:
-        raise NotImplementedError
-
-    def _known_targets(self, y: np.ndarray) -> np.ndarray:
         raise NotImplementedError

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from pxsgmcmc.chain.graceful_stop import kept_ctrl_c
 from pxsgmcmc.config.build import warm_start_seed
 from pxsgmcmc.errors import ChainWarning, UserError, check_count, check_number, one_line
 from pxsgmcmc.posterior import potential
@@ -38,6 +39,7 @@ WARM_START, WARM_STEPS = 0.3, 2000  # share of the time, and steps of Adam, at m
 TIMED = 5  # gradients that say how long one takes
 
 
+@kept_ctrl_c()
 def fit(
     problem: Problem,
     params: Tree | None = None,
@@ -121,7 +123,8 @@ def fit(
     run = whole_run(records, program, problem, starts[0], made_by="fit", out=folder)
     verdict = run.verdict
     if verdict.healthy is False:
-        warnings.warn(" ".join([verdict.headline + ".", *verdict.warnings]), ChainWarning, 2)
+        # The wrapper that keeps a Ctrl-C lies between here and the caller.
+        warnings.warn(" ".join([verdict.headline + ".", *verdict.warnings]), ChainWarning, 3)
     elif progress:
         print(f"{run.summary}; {verdict.headline}")
     return run
