@@ -17,9 +17,10 @@ def write_page(estimator: Any, path: str | Path, held_out: Any, title: str | Non
     if held_out is not None:
         if not isinstance(held_out, tuple | list) or len(held_out) != 2:
             raise UserError("`held_out` must be a pair (X, y).")
-        x, y = validate_data(
+        found: Any = validate_data(
             estimator, *held_out, dtype=[np.float64, np.float32], multi_output=True, reset=False
         )
+        x, y = found
         rows = x.astype(np.float32), estimator._known_targets(y)
         judged = f"judged on {len(x):,} held-out row{'s' if len(x) > 1 else ''}"
     run.problem = dataclasses.replace(run.problem, test=rows)
