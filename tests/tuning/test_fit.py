@@ -9,7 +9,6 @@ import pytest
 
 import pxsgmcmc as px
 from pxsgmcmc.tuning import default_prior, lengths
-from pxsgmcmc.tuning import fit as fitting
 
 
 def apply(params, x):
@@ -117,7 +116,6 @@ def image_classes():
 @pytest.mark.slow
 def test_networks_with_convolutions_run_chain_by_chain_on_batches_also_augmented_ones(monkeypatch):
     monkeypatch.setattr(lengths, "LONGEST", 20)  # where long chains lead is not tested here
-    monkeypatch.setattr(fitting, "WARM_STEPS", 50)
     problem = image_classes()
     run = px.fit(problem, draws=5, chains=2, max_seconds=1e6, progress=False)
     assert run.origin["batch_size"] == 50

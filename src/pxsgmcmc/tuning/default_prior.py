@@ -46,9 +46,12 @@ class FanIn:
 
     def energy(self, tree: Tree, old: Tree | None = None) -> Array:
         """Energy of `tree`, less that of `old` if given."""
+        return priors.Normal(self.variances(tree), "zero").energy(tree, old)
+
+    def variances(self, tree: Tree) -> Tree:
+        """Of each leaf of the parameters."""
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), tree)
-        variances = fan_in_variances(shapes, last=self.last, outputs=self.outputs, bias=self.bias)
-        return priors.Normal(variances, "zero").energy(tree, old)
+        return fan_in_variances(shapes, last=self.last, outputs=self.outputs, bias=self.bias)
 
 
 def default_prior(problem: Problem, last: Any) -> FanIn:

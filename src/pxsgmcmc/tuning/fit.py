@@ -10,9 +10,7 @@ import jax
 import numpy as np
 
 from pxsgmcmc.chain.graceful_stop import kept_ctrl_c
-from pxsgmcmc.config.build import warm_start_seed
 from pxsgmcmc.errors import ChainWarning, UserError, check_count, check_number, one_line
-from pxsgmcmc.posterior import potential
 from pxsgmcmc.problem import NETWORK, Problem
 from pxsgmcmc.progress import Show, progress_for
 from pxsgmcmc.rng import streams
@@ -29,14 +27,9 @@ from pxsgmcmc.tuning.engine.programs import (
 )
 from pxsgmcmc.tuning.engine.records import Request, begun_records, check_free, check_same
 from pxsgmcmc.tuning.engine.whole_run import whole_run
-from pxsgmcmc.tuning.flat_energy import FlatEnergy
-from pxsgmcmc.tuning.lengths import round_number
-from pxsgmcmc.tuning.warm_start import Descent
 from pxsgmcmc.types import Batch, Tree
 
 FACTORS = 1  # on each side of every layer
-WARM_START, WARM_STEPS = 0.3, 2000  # share of the time, and steps of Adam, at most
-TIMED = 5  # gradients that say how long one takes
 
 
 @kept_ctrl_c()
@@ -64,7 +57,8 @@ def fit(
     Args:
       problem: what is fitted to which data.
       params: the network's parameters, from which all chains start; without them each chain starts
-        from parameters of its own, by the problem's `init`.
+        from parameters of its own, by the problem's `init`, or from a draw of the prior where steps
+        are too dear to get there (convolutions on a CPU).
       draws: how many to keep of each chain.
       chains: how many chains.
       seed: of everything random.
@@ -96,9 +90,6 @@ def fit(
         for warning in problem.check_network(starts[0]):
             shown.say(warning)
         program = _program(problem, starts[0], chains)
-        if program.spec.slow and not (resume and folder is not None):
-            shown.tell(0.0, "warm starts")
-            starts = _warm(program, starts, seed, ends)
         request = Request(
             program=program,
             scout=program,
@@ -113,6 +104,7 @@ def fit(
             seed=seed,
             ends=ends,
             out=folder,
+            from_prior=program.spec.slow and params is None,
         )
         records = begun_records(folder, chains, shown) if resume and folder is not None else None
         if records is not None:
@@ -138,26 +130,6 @@ def _starts(problem: Problem, params: Tree | None, chains: int, seed: int) -> li
         return [_given(problem, params)] * chains
     initial = jax.jit(problem.initial)  # an initialiser run leaf by leaf takes seconds
     return [initial(jax.random.fold_in(streams(seed, n).init, 0)) for n in range(chains)]
-
-
-def _warm(program: Program, starts: list[Tree], seed: int, ends: float) -> list[Tree]:
-    """Starts near modes, by Adam: a slow network has no time to fall there as a chain."""
-    problem, batch = program.problem, program.spec.batch
-    prior = program.prior(LAST[problem.likelihood.task])
-    energy = FlatEnergy(potential(problem, prior=prior), starts[0])
-    rows = tuple(part[:batch] for part in problem.train)
-    energy.gradient(energy.position, rows)  # compiles
-    began = time.monotonic()
-    for _ in range(TIMED):
-        energy.gradient(energy.position, rows)
-    now = time.monotonic()
-    affordable = WARM_START * (ends - now) * TIMED / max(1e-6, (now - began) * len(starts))
-    steps = round_number(min(WARM_STEPS, affordable))
-    descent = Descent(problem, energy, batch_size=batch)
-    return [
-        descent(start, seed=warm_start_seed(seed, chain), steps=steps)
-        for chain, start in enumerate(starts)
-    ]
 
 
 def _given(problem: Problem, params: Tree) -> Tree:

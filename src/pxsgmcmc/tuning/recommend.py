@@ -83,15 +83,16 @@ def recommend(
     temperature: float = 1.0,
     cycle_length: int | None = None,
     tolerance: float = TOLERANCE,
+    shuffled: bool = False,
 ) -> Recommendation:
     """A step size and friction whose temperatures are within a tolerance, that forget soonest.
 
     The step is between half of the largest such step and the largest, at most a third of the
     stability limit, and with its friction the one that forgets the softest direction soonest.
-    Gradient noise is taken for independent from batch to batch here, which is the most heat it can
-    bring; what shuffling takes back shows in the prediction alone. Means over coordinates hide that
-    a few stiff directions carry most of the noise and are much hotter: `prediction.temperatures`
-    has that of the stiffest.
+    Gradient noise is taken for independent from batch to batch unless `shuffled`, which is the most
+    heat it can bring; what shuffling takes back shows in the prediction alone. Means over
+    coordinates hide that a few stiff directions carry most of the noise and are much hotter:
+    `prediction.temperatures` has that of the stiffest.
 
     Args:
       measurement: of the energy, by `pilot`.
@@ -99,13 +100,14 @@ def recommend(
       temperature: of the sampler, above 0.
       cycle_length: steps of a cosine cycle, or None for a constant step size.
       tolerance: share by which kinetic and configurational temperatures may be off.
+      shuffled: whether to count on what shuffling takes back.
     """
     check_sampler(sampler)
     T = check_number("temperature", temperature, above=0.0)
     check_number("tolerance", tolerance, above=0.0, below=1.0)
     if cycle_length is not None:
         check_count("cycle_length", cycle_length, at_least=1)
-    wanted = Wanted(sampler, T, cycle_length, tolerance)
+    wanted = Wanted(sampler, T, cycle_length, tolerance, shuffled)
     step = _largest_step(measurement, wanted)
     if step is None:
         raise UserError(
@@ -134,6 +136,7 @@ class Wanted:
     temperature: float
     cycle_length: int | None
     tolerance: float
+    shuffled: bool = False
 
     def typical(self, step: float) -> float:
         """The constant step size that is as hot."""
@@ -257,7 +260,8 @@ def _is_right(terrain: GroupTerrain, step: float, friction: float | None, wanted
         if math.isnan(acting):
             return False
         held = friction * T / acting
-    found = temperatures_at(terrain, sampler, wanted.typical(step), acting, held, shuffled=False)
+    h, shuffled = wanted.typical(step), wanted.shuffled
+    found = temperatures_at(terrain, sampler, h, acting, held, shuffled=shuffled)
     off = [abs(value / T - 1.0) for value in (found.kinetic, found.configurational)]
     if friction is not None and acting is not None:
         # The thermostat keeps the mean right and makes directions without gradient noise as much
@@ -277,7 +281,7 @@ def _forgetting(terrain: GroupTerrain, step: float, friction: float, wanted: Wan
 
 def _acting_friction(terrain: GroupTerrain, step: float, friction: float, wanted: Wanted) -> float:
     """Where the thermostat settles."""
-    held = {"friction": friction, "temperature": wanted.temperature, "shuffled": False}
+    held = {"friction": friction, "temperature": wanted.temperature, "shuffled": wanted.shuffled}
     return sgnht_friction(terrain, wanted.typical(step), **held)
 
 

@@ -20,6 +20,8 @@ from pxsgmcmc.progress import Progress
 from pxsgmcmc.rng import streams
 from pxsgmcmc.samplers.sghmc import SGHMCState
 from pxsgmcmc.tree import size
+from pxsgmcmc.tuning.engine.dear_steps import find_dear_settings
+from pxsgmcmc.tuning.engine.prior_start import drawn_from_prior
 from pxsgmcmc.tuning.engine.programs import Program, Settings
 from pxsgmcmc.tuning.engine.records import Request, begin_records
 from pxsgmcmc.tuning.engine.settings import at_rest, find_settings
@@ -72,6 +74,13 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
     program, spec = request.program, request.program.spec
     first = jax.tree.map(np.asarray, program.expanded(request.starts[0]))
     positions = [_around(first, start) for start in request.starts]
+    if request.from_prior:
+        prior = program.prior(request.last_layer)
+        keys = [
+            jax.random.fold_in(streams(request.seed, chain).init, 1)  # 0 is that of `starts`
+            for chain in range(spec.chains)
+        ]
+        positions = [drawn_from_prior(program.problem, prior, first, key) for key in keys]
     stacked = jax.tree.map(lambda *x: np.stack(x), *positions)
     stepper = _stepper(request, program, request.seed)
     if records is None:
@@ -129,9 +138,12 @@ def _found(request: Request, stepper: Stepper, positions: Tree) -> Any:
     # Curvatures of what is not finite have eigenvalues on some processors and none on others.
     check_first_energy(float(np.sum(sums.first_energy)))
     left = request.ends - time.monotonic()
-    state, found, taken = find_settings(
-        scout, positions, spec.sampler, request.ends - (1.0 - FINDING) * left
-    )
+    ends = request.ends - (1.0 - FINDING) * left
+    if spec.slow:
+        seed = request.seed
+        state, found, taken = find_dear_settings(scout, positions, spec.sampler, ends, seed)
+    else:
+        state, found, taken = find_settings(scout, positions, spec.sampler, ends)
     state = _beginning(program, state)
     stepper = dataclasses.replace(stepper, masses=found.settings.masses)
     timed = 5 if spec.slow else TIMED

@@ -6,11 +6,12 @@ are arguments. So whoever keeps a program compiles nothing for a second fit of t
 gradients that are measured come from the program that samples.
 
 Chains run side by side in a loop on the device. XLA on CPU runs a convolution there 4 to 8 times
-slower than outside, so networks with convolutions take a Python loop, one chain after the other.
+slower than outside, so networks with convolutions take a Python loop, a thread for each core.
 """
 
 import functools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -22,6 +23,7 @@ from pxsgmcmc import priors
 from pxsgmcmc.chain.executors import StepSums
 from pxsgmcmc.chain.groups import by_group, kinetic_temperature
 from pxsgmcmc.expansion import expand, groups, plan
+from pxsgmcmc.jobs.local import cores
 from pxsgmcmc.posterior import PosteriorPotential
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.samplers import sghmc, sgld, sgnht
@@ -45,7 +47,7 @@ class Spec:
       sampler: "sghmc", "sgnht" or "sgld".
       chains: how many.
       batch: rows a step sees; 0 for all.
-      executor: "scan" for chains side by side on the device, "loop" for one after the other.
+      executor: "scan" for chains side by side on the device, "loop" for a thread each.
     """
 
     prior: priors.Prior | None
@@ -182,25 +184,27 @@ def make_program(problem: Problem, spec: Spec) -> Program:
         empty = _no_sums(spec, state.position, (spec.chains,), kind)
         return jax.lax.fori_loop(0, count, body, (state, empty))
 
-    @jax.jit
+    @functools.partial(jax.jit, compiler_options=quick_options())
     def one(carry, i, rows, data, settings, keys):
         state, sums = carry
         state, (energy, heat) = transition(state, keys, take(data, rows[i]), settings)
         return state, reported(i, sums, energy, heat)
 
-    def one_by_one(state, count, rows, data, settings, keys, active):
-        found = []
-        for chain in range(spec.chains):
-            mine = jax.tree.map(lambda x: np.asarray(x)[chain], (state, rows))  # noqa: B023
+    def in_threads(state, count, rows, data, settings, keys, active):
+        def follow(chain: int) -> Any:
+            mine = jax.tree.map(lambda x: np.asarray(x)[chain], (state, rows))
             carry = mine[0], _no_sums(spec, mine[0].position, (), kind)
             table, own = jnp.asarray(mine[1]), keys[chain]
             for i in range(int(count) if active[chain] else 0):
                 carry = one(carry, np.int32(i), table, data, settings, own)
-            found.append(carry)
-        return jax.tree.map(lambda *x: np.stack([np.asarray(leaf) for leaf in x]), *found)
+            return jax.tree.map(np.asarray, carry)
+
+        with ThreadPoolExecutor(len(cores())) as pool:
+            found = list(pool.map(follow, range(spec.chains)))
+        return jax.tree.map(lambda *x: np.stack(x), *found)
 
     def advance(state, count, rows, data, settings, keys, active):
-        run = one_by_one if spec.slow else side_by_side
+        run = in_threads if spec.slow else side_by_side
         state, (first, last, total, heats) = run(state, count, rows, data, settings, keys, active)
         h: Any = np.broadcast_to(settings.step_size, (spec.chains,))
         none: Any = np.zeros(spec.chains, kind)

@@ -41,6 +41,7 @@ class Request(NamedTuple):
       seed: of everything random.
       ends: about when to be ready, by the monotonic clock.
       out: run directory, or None.
+      from_prior: chains start at draws of the default prior instead, factors included.
     """
 
     program: Program
@@ -55,6 +56,7 @@ class Request(NamedTuple):
     seed: int
     ends: float
     out: Path | None
+    from_prior: bool = False
 
 
 def begin_records(

@@ -72,8 +72,7 @@ def find_settings(
         stepper, flat = replace(stepper, masses=masses), Flat(one, masses)
     state = at_rest(positions)
     taken, before = 0, 0.0
-    # Slow networks have no time for more looks, nor to take a stretch again that gets hot.
-    for look in range(len(FALLING) + (0 if stepper.spec.slow else LOOKS)):
+    for look in range(len(FALLING) + LOOKS):
         found = _without_noise(stepper, flat, flat.vectors(state.position)[:1])
         steps, damping = round(np.clip(found.memory, *STRETCH)), 0.0
         if look < len(FALLING):
@@ -81,18 +80,21 @@ def find_settings(
         elif found.settings.step_size > (1.0 - STEADY) * before or time.monotonic() > ends:
             break  # curvature has stopped growing
         before = found.settings.step_size if look >= len(FALLING) else np.inf
-        state = _cautious(stepper, state, taken, steps, found.settings, damping)
+        h, friction = CAUTION * found.settings.step_size, found.settings.friction
+        state, _ = cautious(stepper, state, taken, steps, h, friction, damping)
         taken += steps
-    vectors = flat.vectors(state.position)[: 1 if stepper.spec.slow else MEASURED]
+    vectors = flat.vectors(state.position)[:MEASURED]
     if stepper.spec.batch or sampler != "sghmc":
-        return state, _with_noise(stepper, flat, vectors, sampler), taken
+        return state, with_noise(stepper, flat, vectors, sampler), taken
     return state, _without_noise(stepper, flat, vectors), taken
 
 
-def _with_noise(stepper: Stepper, flat: Flat, vectors: np.ndarray, sampler: str) -> Found:
-    """What the laws recommend, gradient noise included."""
+def with_noise(
+    stepper: Stepper, flat: Flat, vectors: np.ndarray, sampler: str, **wanted: Any
+) -> Found:
+    """What the laws recommend, gradient noise included; `wanted` is for `recommend`."""
     seen = combine([measure_at(stepper, flat, vector) for vector in vectors])
-    found = recommend(seen, sampler)
+    found = recommend(seen, sampler, **wanted)
     times = [time for pair in found.prediction.autocorrelation.values() for time in pair]
     memory = max((t for t in times if t < float("inf")), default=LONGEST_MEMORY)
     return Found(stepper.settings(found.step_size, dict(found.friction)), memory, repr(found))
@@ -122,36 +124,43 @@ def at_rest(positions: Tree) -> SGHMCState:
     return SGHMCState(np.zeros(chains, np.int32), positions, still)  # pyright: ignore
 
 
-def _cautious(
-    stepper: Stepper, state: Any, first: int, count: int, settings: Settings, damping: float
-) -> SGHMCState:
-    """So many steps, with half the step size again and again if they diverge or get hot.
+def cautious(
+    stepper: Stepper,
+    state: Any,
+    first: int,
+    count: int,
+    h: float,
+    friction: dict[str, float],
+    damping: float = 0.0,
+) -> tuple[SGHMCState, float]:
+    """State after so many steps, and the mean energy; with half the step if they get hot, or less.
 
     A chain whose step is too long for the curvature it comes to need not diverge: with sampled
     noise it is thrown to where the noise is enormous and nothing is curved, and would be measured
     there.
     """
-    before, h = jax.tree.map(np.asarray, state), CAUTION * settings.step_size
-    after, finite = before, False
+    before = jax.tree.map(np.asarray, state)
+    after, finite, energy = before, False, 0.0
     sizes = {
         name: size(part) // stepper.spec.chains for name, part in by_group(before.position).items()
     }
     for _ in range(ATTEMPTS):
-        friction = {name: max(g, damping / h) for name, g in settings.friction.items()}
-        after, done = before, 0
+        damped = {name: max(g, damping / h) for name, g in friction.items()}
+        after, done, energy = before, 0, 0.0
         heat: dict[str, Any] = dict.fromkeys(friction, 0.0)
         while done < count:
             part = min(count - done, stepper.most)
-            after, sums = stepper.steps(after, first + done, part, h, friction)
+            after, sums = stepper.steps(after, first + done, part, h, damped)
             done += part
+            energy += float(np.mean(sums.energy)) / count
             heat = {name: heat[name] + np.asarray(sums.temperature[name]) for name in friction}
         after = jax.tree.map(np.asarray, after)
         finite = all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(after.position))
         if finite and not any(_is_hot(heat[name] / count, sizes[name]) for name in friction):
-            return after
+            return after, energy
         h *= 0.5
     if finite:
-        return after  # hot, as the verdict will say if it does not cool down
+        return after, energy  # hot, as the verdict will say if it does not cool down
     raise Diverged(
         "No step size was found at which chains do not diverge: scale the inputs to about 1, start "
         "from smaller weights, or give a narrower prior."

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pxsgmcmc.tuning.curvature import Hessian, lanczos, random_signs
 from pxsgmcmc.tuning.engine.stepper import Flat, Stepper
+from pxsgmcmc.tuning.gradient_noise import gradient_noise
 from pxsgmcmc.tuning.measure import Measurement, measure
 
 LANCZOS, RESIDUAL = 20, 0.03  # products with the Hessian at most, and when to stop
@@ -129,6 +130,65 @@ def prior_masses(stepper: Stepper, flat: Flat, position: np.ndarray) -> tuple[fl
     if not np.max(found) > 0.0:
         return (1.0,) * len(found)
     return tuple(np.maximum(found, 1e-3 * found.max()).tolist())
+
+
+class Balanced(NamedTuple):
+    """Masses that take noisy gradients into account.
+
+    Attributes:
+      masses: of each leaf of a position.
+      noise: group -> mean variance of the gradient of a batch, where these masses are 1.
+      softness: group -> mean curvature of the prior there.
+    """
+
+    masses: tuple[float, ...]
+    noise: dict[str, float]
+    softness: dict[str, float]
+
+
+def balanced_masses(
+    stepper: Stepper,
+    flat: Flat,
+    position: np.ndarray,
+    priors: tuple[float, ...],
+    *,
+    free: bool = True,
+) -> Balanced:
+    """Masses larger than the curvature of the prior in leaves that the data decide.
+
+    The noise of a gradient tells how curved the likelihood is (its Fisher information). For a given
+    mean of masses, the mean of noise over mass is least if masses grow as the square root of the
+    noise; so they grow as that of the curvature, prior included, beside that of most coordinates.
+
+    Args:
+      stepper: a program with batches, and its data.
+      flat: in the coordinates of `stepper`.
+      position: (coordinates,) where to measure.
+      priors: mean curvature of the prior in each leaf, where masses are 1.
+      free: whether the sampler has masses; if not, they are 1.
+    """
+    chain = FlatChain(stepper, flat, position, False)
+    noise = gradient_noise(
+        lambda rows: chain.gradient(position, rows),
+        data_size=stepper.count,
+        batch_size=stepper.spec.batch,
+        count=NOISES,
+        rng=np.random.default_rng(0),
+    )
+    prior, old = np.array(priors), np.array(stepper.masses)
+    sizes = np.array([places.stop - places.start for places in flat.leaves])
+    variances = old * [noise.variance(places) for places in flat.leaves]
+    # A batch of B of N rows: its gradient varies N / B - 1 times as much as all rows inform.
+    batches = stepper.count / stepper.spec.batch
+    informed = 1.0 + variances / prior / max(batches - 1.0, 1e-6)
+    usual = np.median(np.repeat(informed, sizes))
+    masses = prior * np.sqrt(np.maximum(1.0, informed / usual)) if free else np.ones(len(prior))
+
+    def mean(of_leaves: np.ndarray) -> dict[str, float]:
+        each = np.repeat(of_leaves / masses, sizes)
+        return {name: float(np.mean(each[places])) for name, places in flat.groups.items()}
+
+    return Balanced(tuple(masses.tolist()), mean(variances), mean(prior))
 
 
 def prior_curvatures(stepper: Stepper, flat: Flat, position: np.ndarray) -> dict[str, float]:

@@ -1,0 +1,78 @@
+"""From starts to settings where steps are dear: networks with convolutions on a CPU.
+
+Looks are few and cheap: the gradients of a few batches, which tell what is noisy, and the largest
+curvature. At each of them momenta are drawn anew from their law, for the masses of that look. So
+chains are warm from their first step: at rest, they would first take the heat out of their weights.
+"""
+
+import time
+from dataclasses import replace
+
+import jax
+import numpy as np
+
+from pxsgmcmc.samplers.sghmc import SGHMCState
+from pxsgmcmc.tree import size
+from pxsgmcmc.tuning.engine.settings import Found, at_rest, cautious, with_noise
+from pxsgmcmc.tuning.engine.stepper import Flat, Stepper
+from pxsgmcmc.tuning.engine.terrain import balanced_masses, largest_curvature, prior_masses
+from pxsgmcmc.tuning.laws import sghmc_limit
+from pxsgmcmc.types import Tree
+
+# Steps between looks, and the share of the stability limit that a step has; the last of them is
+# repeated until energies have stopped falling.
+FALLING = ((50, 0.2), (50, 0.2), (100, 0.3), (100, 1.0 / 3.0))
+LOOKS = 12  # at most
+HEAT = 0.1  # share by which gradient noise may heat what falls
+TOLERANCE = 0.07  # the same for draws: what is honest enough of the 0.1 that a verdict allows
+
+
+def find_dear_settings(
+    stepper: Stepper, positions: Tree, sampler: str, ends: float, seed: int
+) -> tuple[SGHMCState, Found, int]:
+    """States of the chains where energies have fallen, settings that are honest there, steps taken.
+
+    Args:
+      stepper: a program of SGHMC and its data, with masses of 1.
+      positions: starts of all chains, stacked.
+      sampler: that the settings are for.
+      ends: when to have looked often enough, by the monotonic clock.
+      seed: of the momenta.
+    """
+    one = jax.tree.map(lambda x: x[0], positions)
+    flat = Flat(one, stepper.masses)
+    prior = prior_masses(stepper, flat, flat.vectors(positions)[0])
+    rng = np.random.default_rng(seed)
+    state, taken, before = at_rest(positions), 0, np.inf
+    for look in range(LOOKS):
+        steps, share = FALLING[min(look, len(FALLING) - 1)]
+        place = flat.vectors(state.position)[0]
+        here = balanced_masses(stepper, flat, place, prior, free=sampler != "sgld")
+        stepper, flat = replace(stepper, masses=here.masses), Flat(one, here.masses)
+        largest = largest_curvature(stepper, flat, flat.vectors(state.position)[0])
+        h = share * sghmc_limit(max(largest, *here.softness.values()), 0.0)
+        friction = {
+            name: max(2.0 * np.sqrt(here.softness[name]), h * noise / (2.0 * HEAT))
+            for name, noise in here.noise.items()
+        }
+        state = state._replace(momentum=drawn_momenta(state.position, stepper.masses, rng))
+        state, energy = cautious(stepper, state, taken, steps, h, friction)
+        taken += steps
+        # By less than a standard deviation of the energy in its own law.
+        settled = before - energy < np.sqrt(size(one) / 2.0)
+        if look >= len(FALLING) - 1 and (settled or time.monotonic() > ends):
+            break
+        before = energy
+    vectors = flat.vectors(state.position)[:1]
+    found = with_noise(stepper, flat, vectors, sampler, tolerance=TOLERANCE, shuffled=True)
+    return state, found, taken
+
+
+def drawn_momenta(positions: Tree, masses: tuple[float, ...], rng: np.random.Generator) -> Tree:
+    """Stacked momenta of variance M, for stacked positions."""
+    leaves, structure = jax.tree.flatten(positions)
+    drawn = [
+        (np.sqrt(mass) * rng.standard_normal(leaf.shape)).astype(leaf.dtype)
+        for leaf, mass in zip(leaves, masses, strict=True)
+    ]
+    return jax.tree.unflatten(structure, drawn)
