@@ -57,6 +57,15 @@ def test_less_noise_and_a_looser_tolerance_allow_a_larger_step(found):
     assert measured.terrain["base"].noise == pytest.approx(scaled.terrain["base"].noise, rel=0.2)
 
 
+def test_counting_on_shuffled_batches_a_step_is_longer_and_as_honest_by_the_prediction(found):
+    careful = recommend(found.measurement, tolerance=0.02)
+    best = recommend(found.measurement, tolerance=0.02, shuffled=True)
+    assert best.step_size >= careful.step_size
+    heat = best.prediction.temperatures["base"]  # which knows of shuffling
+    assert max(abs(heat.kinetic - 1.0), abs(heat.configurational - 1.0)) < 0.022
+    assert heat.kinetic >= careful.prediction.temperatures["base"].kinetic
+
+
 def test_without_gradient_noise_the_softest_direction_is_nearly_critically_damped():
     best = pilot(POTENTIAL, START, data=Y, batch_size=240, settle=0).recommend("sghmc")
     assert best.friction["base"] == pytest.approx(2.0 * math.sqrt(2.0 + 240 * 0.02), rel=0.2)
