@@ -187,7 +187,8 @@ def test_a_folder_in_use_is_refused_before_long_work(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "rounded"), [(0.2, 1), (1, 1), (4.9, 3), (5, 5), (99, 70), (1234, 1000)]
+    ("value", "rounded"),
+    [(0.2, 1), (1, 1), (4.9, 4), (10, 10), (11.9, 10), (99, 80), (1000, 1000), (1234, 1200)],
 )
 def test_lengths_are_round_numbers(value, rounded):
     assert lengths.round_number(value) == rounded

@@ -52,7 +52,8 @@ def fit(
     follow from the curvature and the gradient noise where the chains are after some cautious steps;
     burn-in and the steps between draws follow from how long the softest direction is remembered.
     What was chosen is in `run.origin["fit"]`. Lengths depend on the speed of the machine only where
-    `max_seconds` cuts them short, rounded then to 1, 2, 3, 5 or 7 times a power of ten.
+    `max_seconds` cuts them short, rounded down then to 10, 12, 15, 20, 25, 30, 40, 50, 60 or
+    80 times a power of ten.
 
     Args:
       problem: what is fitted to which data.

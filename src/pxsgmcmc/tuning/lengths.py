@@ -1,11 +1,14 @@
 """How long a run is to be, from how long its chains remember and the time there is."""
 
+import math
+
 from pxsgmcmc.chain.collection import Collection
 
 SHORTEST, LONGEST = 20, 1500  # steps between draws
 SPACING = 2.5  # memories between draws: energies still repeat themselves by half after one
 BURN_IN = 6  # cycles, after the steps that led to the settings
 SETTLING = 0.3  # share of the steps that are burn-in at least, where time cuts them short
+ROUND = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80)  # at most a quarter is lost by rounding
 USED = 0.9  # share of the time that is left that chains are given
 
 
@@ -32,10 +35,11 @@ def run_lengths(memory: float, draws: int, *, step_seconds: float, seconds: floa
 
 
 def round_number(value: float) -> int:
-    """The largest of 1, 2, 3, 5, 7, 10, 20, 30, ... that is not above; 1 at least."""
-    rounded = 1
-    for number in (
-        scale * unit for scale in (10**k for k in range(10)) for unit in (1, 2, 3, 5, 7)
-    ):
-        rounded = number if number <= value else rounded
-    return rounded
+    """The largest of 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, ... that is not above it.
+
+    Below 10, the whole number that is not above; 1 at least.
+    """
+    if value < 10.0:
+        return max(1, int(value))
+    scale = 10 ** (math.floor(math.log10(value)) - 1)
+    return max(unit * scale for unit in ROUND if unit * scale <= value)

@@ -13,10 +13,17 @@ import numpy as np
 
 from pxsgmcmc.samplers.sghmc import SGHMCState
 from pxsgmcmc.tree import size
-from pxsgmcmc.tuning.engine.settings import Found, at_rest, cautious, with_noise
+from pxsgmcmc.tuning.engine.settings import Found, at_rest, cautious, recommended
 from pxsgmcmc.tuning.engine.stepper import Flat, Stepper
-from pxsgmcmc.tuning.engine.terrain import balanced_masses, largest_curvature, prior_masses
+from pxsgmcmc.tuning.engine.terrain import (
+    balanced_masses,
+    largest_curvature,
+    measure_at,
+    noise_at,
+    prior_masses,
+)
 from pxsgmcmc.tuning.laws import sghmc_limit
+from pxsgmcmc.tuning.measure import Measurement
 from pxsgmcmc.types import Tree
 
 # Steps between looks, and the share of the stability limit that a step has; the last of them is
@@ -24,7 +31,7 @@ from pxsgmcmc.types import Tree
 FALLING = ((50, 0.2), (50, 0.2), (100, 0.3), (100, 1.0 / 3.0))
 LOOKS = 12  # at most
 HEAT = 0.1  # share by which gradient noise may heat what falls
-TOLERANCE = 0.07  # the same for draws: what is honest enough of the 0.1 that a verdict allows
+TOLERANCE = 0.05  # the same for draws: what is honest enough of the 0.1 that a verdict allows
 
 
 def find_dear_settings(
@@ -63,9 +70,24 @@ def find_dear_settings(
         if look >= len(FALLING) - 1 and (settled or time.monotonic() > ends):
             break
         before = energy
-    vectors = flat.vectors(state.position)[:1]
-    found = with_noise(stepper, flat, vectors, sampler, tolerance=TOLERANCE, shuffled=True)
+    seen = _typical(stepper, flat, flat.vectors(state.position))
+    found = recommended(stepper, seen, sampler, tolerance=TOLERANCE, shuffled=True)
     return state, found, taken
+
+
+def _typical(stepper: Stepper, flat: Flat, places: np.ndarray) -> Measurement:
+    """Curvatures where the first chain is, with the mean over chains of the noise.
+
+    The noise at one position may be three times that at another.
+    """
+    seen = measure_at(stepper, flat, places[0])
+    noises = [noise_at(stepper, flat, place) for place in places]
+    terrain = {}
+    for name, one in seen.terrain.items():
+        noise = float(np.mean([each.variance(flat.groups[name]) for each in noises]))
+        times = noise / one.noise if one.noise > 0.0 else 1.0
+        terrain[name] = one._replace(noise=noise, stiffest_noise=times * one.stiffest_noise)
+    return replace(seen, terrain=terrain)
 
 
 def drawn_momenta(positions: Tree, masses: tuple[float, ...], rng: np.random.Generator) -> Tree:

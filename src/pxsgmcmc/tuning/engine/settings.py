@@ -22,6 +22,7 @@ from pxsgmcmc.tuning.engine.terrain import (
     prior_masses,
 )
 from pxsgmcmc.tuning.laws import sghmc_limit
+from pxsgmcmc.tuning.measure import Measurement
 from pxsgmcmc.tuning.recommend import recommend
 from pxsgmcmc.types import Tree
 
@@ -85,15 +86,13 @@ def find_settings(
         taken += steps
     vectors = flat.vectors(state.position)[:MEASURED]
     if stepper.spec.batch or sampler != "sghmc":
-        return state, with_noise(stepper, flat, vectors, sampler), taken
+        seen = combine([measure_at(stepper, flat, vector) for vector in vectors])
+        return state, recommended(stepper, seen, sampler), taken
     return state, _without_noise(stepper, flat, vectors), taken
 
 
-def with_noise(
-    stepper: Stepper, flat: Flat, vectors: np.ndarray, sampler: str, **wanted: Any
-) -> Found:
+def recommended(stepper: Stepper, seen: Measurement, sampler: str, **wanted: Any) -> Found:
     """What the laws recommend, gradient noise included; `wanted` is for `recommend`."""
-    seen = combine([measure_at(stepper, flat, vector) for vector in vectors])
     found = recommend(seen, sampler, **wanted)
     times = [time for pair in found.prediction.autocorrelation.values() for time in pair]
     memory = max((t for t in times if t < float("inf")), default=LONGEST_MEMORY)

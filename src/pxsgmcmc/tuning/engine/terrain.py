@@ -8,7 +8,7 @@ import numpy as np
 
 from pxsgmcmc.tuning.curvature import Hessian, lanczos, random_signs
 from pxsgmcmc.tuning.engine.stepper import Flat, Stepper
-from pxsgmcmc.tuning.gradient_noise import gradient_noise
+from pxsgmcmc.tuning.gradient_noise import GradientNoise, gradient_noise
 from pxsgmcmc.tuning.measure import Measurement, measure
 
 LANCZOS, RESIDUAL = 20, 0.03  # products with the Hessian at most, and when to stop
@@ -132,6 +132,18 @@ def prior_masses(stepper: Stepper, flat: Flat, position: np.ndarray) -> tuple[fl
     return tuple(np.maximum(found, 1e-3 * found.max()).tolist())
 
 
+def noise_at(stepper: Stepper, flat: Flat, position: np.ndarray) -> GradientNoise:
+    """Of the gradients of a few batches at one position, in the coordinates of `flat`."""
+    chain = FlatChain(stepper, flat, position, False)
+    return gradient_noise(
+        lambda rows: chain.gradient(position, rows),
+        data_size=stepper.count,
+        batch_size=stepper.spec.batch,
+        count=NOISES,
+        rng=np.random.default_rng(0),
+    )
+
+
 class Balanced(NamedTuple):
     """Masses that take noisy gradients into account.
 
@@ -167,14 +179,7 @@ def balanced_masses(
       priors: mean curvature of the prior in each leaf, where masses are 1.
       free: whether the sampler has masses; if not, they are 1.
     """
-    chain = FlatChain(stepper, flat, position, False)
-    noise = gradient_noise(
-        lambda rows: chain.gradient(position, rows),
-        data_size=stepper.count,
-        batch_size=stepper.spec.batch,
-        count=NOISES,
-        rng=np.random.default_rng(0),
-    )
+    noise = noise_at(stepper, flat, position)
     prior, old = np.array(priors), np.array(stepper.masses)
     sizes = np.array([places.stop - places.start for places in flat.leaves])
     variances = old * [noise.variance(places) for places in flat.leaves]
