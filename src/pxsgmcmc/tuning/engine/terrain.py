@@ -132,7 +132,7 @@ def prior_masses(stepper: Stepper, flat: Flat, position: np.ndarray) -> tuple[fl
     return tuple(np.maximum(found, 1e-3 * found.max()).tolist())
 
 
-def noise_at(stepper: Stepper, flat: Flat, position: np.ndarray) -> GradientNoise:
+def noise_at(stepper: Stepper, flat: Flat, position: np.ndarray, *, seed: int = 0) -> GradientNoise:
     """Of the gradients of a few batches at one position, in the coordinates of `flat`."""
     chain = FlatChain(stepper, flat, position, False)
     return gradient_noise(
@@ -140,7 +140,7 @@ def noise_at(stepper: Stepper, flat: Flat, position: np.ndarray) -> GradientNois
         data_size=stepper.count,
         batch_size=stepper.spec.batch,
         count=NOISES,
-        rng=np.random.default_rng(0),
+        rng=np.random.default_rng(seed),
     )
 
 
