@@ -72,7 +72,7 @@ SCALES = {
         Scale(
             "desk",
             "digits of 8 x 8 pixels, residual network of depth 8 and width 4, 20 draws of 100 "
-            "steps after 1,000 from a draw of the prior",
+            "steps after 1,000 from a draw of the prior, unless said",
             8,
             Cost(
                 start=4.5, step=0.0035, expanded=1.4, evaluation=5.0, diagnosis=10.0, gigabytes=0.6
