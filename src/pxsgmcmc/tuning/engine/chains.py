@@ -29,6 +29,9 @@ from pxsgmcmc.tuning.engine.stepper import Stepper
 from pxsgmcmc.tuning.lengths import run_lengths
 from pxsgmcmc.types import Tree
 
+# How many times the largest energy so far, with a unit a coordinate, a chain may have. It rises by
+# half a unit a coordinate; a chain above was thrown to where its noise scale is beyond all data.
+THROWN = 2.0
 RETRIES = 3  # with half of the step size each
 FINDING = 0.4  # share of the time after which the curvature is not looked at again
 TIMED = 50  # steps that say how long one takes
@@ -96,7 +99,7 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
         state = _beginning(program, SGHMCState(None, stacked, stacked))  # pyright: ignore[reportArgumentType]
     stepper = dataclasses.replace(stepper, masses=settings.masses, last_layer=settings.last_layer)
     chains = [
-        ChainUnderWay(record, stream, DivergenceWatch(size(first)))
+        ChainUnderWay(record, stream, DivergenceWatch(size(first), energy_jump=THROWN))
         for record, stream in zip(records, stepper.streams, strict=True)
     ]
     runner = Runner(
