@@ -1,6 +1,6 @@
 """Figure D: how far a sampler may step before a Metropolis test notices, expanded or not.
 
-At a reduced size all chains start from draws of SGHMC chains that have settled. Steps that pass the
+At a reduced size all chains start from the last draws of the chains of SGHMC. Steps that pass the
 test are too short to get there: from draws of the prior, chains of this length stay at guessing.
 """
 
