@@ -3,11 +3,12 @@
     python studies/prior_scales.py --task "wine MLP" --scales 100/0.15 300/0.15 100/2 300/2
     python studies/prior_scales.py --task "digits MLP" --folds 2 --scales 100/0.03 300/0.03 300/1
 
-A scale N/B is a variance of N / fan-in on the last layer and of B for the biases of the hidden one;
-kernels of the hidden layer have 2 / fan-in. The network is scikit-learn's: 100 rectifiers. For each
-scale and each of four parts of the training and validation rows, four chains of HMC see the others:
-30 trajectories from a draw of the prior to adapt the step, 40 to average. Beside it, scikit-learn's
-MLP and logistic regression on the same parts. Differences are paired by row.
+A scale N/B is a variance of N / fan-in on the last layer and of B for the biases of the hidden one,
+whose kernels have 2 / fan-in; N/B/H gives these H / fan-in. The network is scikit-learn's: 100
+rectifiers. For each scale and each of four parts of the training and validation rows, four chains
+of HMC see the others: 30 trajectories from a draw of the prior to adapt the step, 40 to average.
+Beside it, scikit-learn's MLP and logistic regression on the same parts. Differences are paired by
+row.
 """
 
 import argparse
@@ -28,16 +29,18 @@ from sklearn.neural_network import MLPClassifier
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from automatic import inputs, problem_of
 
+from pxsgmcmc.tuning.default_prior import HIDDEN
+
 WIDTH, PARTS, CHAINS = 100, 4, 4
 ADAPTING, KEPT = 30, 40  # trajectories
 
 
 def logits(z: Any, scale: Any, x: Any, classes: int) -> Any:
     """Of the network whose weights have the size of the prior times `z`, standard normal."""
-    last, bias = scale
+    last, bias, first = scale
     a, b = x.shape[1] * WIDTH, x.shape[1] * WIDTH + WIDTH
     c = b + WIDTH * classes
-    hidden = x @ z[:a].reshape(-1, WIDTH) * jnp.sqrt(2.0 / x.shape[1]) + z[a:b] * jnp.sqrt(bias)
+    hidden = x @ z[:a].reshape(-1, WIDTH) * jnp.sqrt(first / x.shape[1]) + z[a:b] * jnp.sqrt(bias)
     out = jax.nn.relu(hidden) @ z[b:c].reshape(WIDTH, classes) + z[c:]
     return out * jnp.sqrt(last / WIDTH)
 
@@ -67,13 +70,13 @@ def trajectory(x: Any, y: Any, classes: int, steps: int, key: Any, z: Any, scale
     return jnp.where(jax.random.uniform(second, ()) < likely, q, z), likely
 
 
-def held_out_losses(x, y, part, folds: int, scales: list[tuple[float, float]], steps: int) -> Any:
+def held_out_losses(x, y, part, folds: int, scales: list[tuple[float, ...]], steps: int) -> Any:
     """NLL of each row by chains that did not see it, (scales, rows of the folds)."""
     classes = int(y.max()) + 1
     size = x.shape[1] * WIDTH + WIDTH + WIDTH * classes + classes
     many = [(fold, scale) for fold in range(folds) for scale in scales for _ in range(CHAINS)]
     seen = jnp.asarray([part != fold for fold, _ in many], jnp.float32)
-    scale = tuple(jnp.asarray([s[i] for _, s in many], jnp.float32) for i in (0, 1))
+    scale = tuple(jnp.asarray([s[i] for _, s in many], jnp.float32) for i in (0, 1, 2))
     xs, ys = jnp.asarray(x, jnp.float32), jnp.asarray(y)
     go = jax.jit(jax.vmap(partial(trajectory, xs, ys, classes, steps)))
     outputs = jax.jit(jax.vmap(lambda z, s: jax.nn.softmax(logits(z, s, xs, classes))))
@@ -116,7 +119,7 @@ def main() -> None:
     y = np.concatenate([rows.y for rows in known])
     part = np.empty(len(x), int)
     part[np.random.default_rng(1).permutation(len(x))] = np.arange(len(x)) % PARTS
-    scales = [tuple(map(float, text.split("/"))) for text in arguments.scales]
+    scales = [(*map(float, text.split("/")), HIDDEN)[:3] for text in arguments.scales]
     ours = held_out_losses(x, y, part, arguments.folds, scales, arguments.steps)
     models = (MLPClassifier(random_state=0), LogisticRegression(max_iter=1000))
     others = [losses_of(model, x, y, part, arguments.folds) for model in models]

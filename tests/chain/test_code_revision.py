@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pxsgmcmc.chain.code_revision import code_revision, commit_of
+from pxsgmcmc.chain.code_revision import PACKAGE, code_revision, commit_of, revision_of
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git makes the folders to read")
@@ -85,15 +85,20 @@ def test_nothing_is_executed(tmp_path, monkeypatch):
         monkeypatch.setattr(subprocess, name, refuse)
     monkeypatch.setattr(os, "system", refuse)
     monkeypatch.setenv("GIT_DIR", str(checkout(tmp_path / "evil", COMMIT) / ".git"))
-    assert COMMIT[:12] not in code_revision()
+    assert COMMIT[:12] not in revision_of(PACKAGE)
 
 
-def test_it_changes_with_the_sources(tmp_path, monkeypatch):
+def test_it_changes_with_the_sources_and_a_process_keeps_the_one_it_began_with(
+    tmp_path, monkeypatch
+):
     (tmp_path / "src/pxsgmcmc").mkdir(parents=True)
     (tmp_path / "src/pxsgmcmc/a.py").write_text("x = 1\n")
     checkout(tmp_path / "x", "")
     shutil.copytree(checkout(tmp_path / "made", COMMIT) / ".git", tmp_path / ".git")
-    monkeypatch.setattr("pxsgmcmc.chain.code_revision.PACKAGE", tmp_path / "src/pxsgmcmc")
-    before = code_revision()
+    before = revision_of(tmp_path / "src/pxsgmcmc")
     (tmp_path / "src/pxsgmcmc/a.py").write_text("x = 2\n")
-    assert before.startswith(f"{COMMIT[:12]}, sources ") and code_revision() != before
+    assert before.startswith(f"{COMMIT[:12]}, sources ")
+    assert revision_of(tmp_path / "src/pxsgmcmc") != before
+    began = code_revision()
+    monkeypatch.setattr("pxsgmcmc.chain.code_revision.PACKAGE", tmp_path / "src/pxsgmcmc")
+    assert code_revision() == began

@@ -153,3 +153,19 @@ def test_bad_arguments_are_named():
         learning_coefficient(np.zeros((2, 3)), 0.0, rows=1, temperature=1.0)
     with pytest.raises(px.UserError, match="`rank` must be at most 1"):
         reduced_rank_coefficient(1, 2, 3, 2)
+
+
+def test_weights_that_are_not_those_of_the_run_are_named():
+    x, y = np.zeros((8, 2), np.float32), np.zeros((8, 1), np.float32)
+    problem = px.Problem(
+        lambda params, x: x @ params["w"], px.likelihoods.gaussian(1.0), train=(x, y)
+    )
+    start = {"w": jnp.zeros((2, 1))}
+    run = px.from_arrays({"w": np.zeros((1, 4, 2, 1), np.float32)}, problem, method="none")
+    run.origin["sampler"] = {"temperature": 2.0}
+    assert px.local_learning_coefficient(run, start).value == pytest.approx(0.0, abs=1e-6)
+    for wrong in ({"w": jnp.zeros((3, 1))}, {"v": start["w"]}, start["w"], None):
+        with pytest.raises(px.UserError, match="`weights` must have the names and shapes of a"):
+            px.local_learning_coefficient(run, wrong)
+    with pytest.raises(px.UserError, match=r"`run` must be a `px\.Run`, got None"):
+        px.local_learning_coefficient(None, start)

@@ -68,6 +68,15 @@ def test_what_was_written_is_what_was_returned(run, results):
     assert found.shifts == found.out_of_distribution == {} and found.corruptions is None
 
 
+def test_of_many_training_rows_a_few_that_are_evenly_spaced_can_be_measured(run, results, logits):
+    found = evaluate(run, settings=["--evaluate.train_rows", "9"])
+    x, y = open_any(run).problem.train
+    chosen = np.linspace(0, len(x) - 1, 9).round().astype(int)
+    assert found.train.rows == 9 and found.test == results.test
+    close(found.train.metrics["nll"], measure(logits(x[chosen]), y[chosen])["nll"])
+    assert found.subject.train_sha256 == results.subject.train_sha256
+
+
 def test_the_rows_it_was_judged_on_are_known_by_their_hash(run, results):
     x, y = rows_of("digits")
     subject = results.subject

@@ -48,8 +48,8 @@ MUTANTS = [
     Mutant(
         "pSGLD's preconditioner a step late",
         "samplers/psgld.py",
-        "map_like(move, state.position, grad, square, s, z)",
-        "map_like(move, state.position, grad, state.square, s, z)",
+        "map_like(move, state.position, grad, square, M, s, z)",
+        "map_like(move, state.position, grad, state.square, M, s, z)",
         (MOVING,),
     ),
     Mutant(

@@ -171,6 +171,15 @@ def test_no_row_of_figures_is_two_thirds_empty(many, columns):
     assert sum(shares) % 6 == 0  # sixths of a row
 
 
+@pytest.mark.parametrize(
+    ("note", "columns", "beside"), [("n", 3, True), ("", 3, False), ("n", 9, False)]
+)
+def test_a_table_makes_room_at_its_side_only_for_a_note(note, columns, beside):
+    table = Table("t", ["", *"x" * columns], [], note)
+    assert PageSection("a", "A", tables=[table]).note_beside == beside
+    assert not PageSection("a", "A", tables=[table, table]).note_beside
+
+
 def test_tables_have_no_column_of_dashes(pages):
     for kind in ("single", "regression", "several regressions", "several"):
         for table in re.findall(r"<table>.*?</table>", pages[kind], re.DOTALL):

@@ -74,7 +74,7 @@ def test_a_method_without_settings_names_the_search_that_finds_them(places, monk
 
 def test_a_damaged_record_is_named(places, tmp_path):
     listed = call("reproduce", "table4", "--dry-run", "--seeds", "1", *places)
-    digest = next(line for line in listed.out.splitlines() if "c=2" in line).split()[-2]
+    digest = re.search(r"c=2.* ([0-9a-f]{12}) ", listed.out).group(1)
     folder = tmp_path / "results" / "desk" / f"px-sghmc-c-2-d-2-{digest}"
     folder.mkdir(parents=True)
     (folder / "seed-0.json").write_text("{")
@@ -101,6 +101,27 @@ def test_claims_are_listed_with_a_verdict_at_each_scale(places):
     assert "C26 (Section 3.2)" in said.out and "command pxsgmcmc reproduce table1" in said.out
     page = call("reproduce", "claims", "--markdown", *places[:2])
     assert page.out.startswith("| | claim | place | desk | laptop | paper | command |")
+
+
+def test_what_is_made_costs_nothing(places):
+    folder = Path(__file__).parents[2] / "reproduce" / "results"
+    said = call("reproduce", "table8", "--dry-run", "--results", str(folder), *places[2:])
+    assert said.out.splitlines()[-1] == "All 32 are made."
+
+
+def test_a_search_says_beforehand_what_it_costs_and_misses_data_at_once(places, tmp_path):
+    flags = ["--outcomes", str(tmp_path / "out"), "--runs", str(tmp_path / "runs")]
+    said = call("reproduce", "search", "--dry-run", *flags)
+    assert said.code == 0 and said.out.startswith("0 of at most 98 chains are made; the others")
+    said = call("reproduce", "search", "--scale", "laptop", *flags)
+    assert_one_line(said, 2, "pxsgmcmc data get cifar10")
+    assert not (tmp_path / "out").exists() and not (tmp_path / "runs").exists()
+
+
+def test_first_updates_miss_data_at_once(places):
+    assert_one_line(call("reproduce", "first-updates", *places[:2]), 2, "data get cifar10")
+    said = call("reproduce", "first-updates", "--dry-run", "--seeds", "1", *places[:2])
+    assert "2 of 2 to make, one by one, about 27 minutes on two cores, 2.5 GB" in said.out
 
 
 def test_the_papers_size_needs_no_search():

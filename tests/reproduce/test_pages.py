@@ -82,6 +82,14 @@ def test_every_experiment_has_a_page_of_its_own_and_one_leads_to_all(planner, tm
     assert landscape.count("<svg") == 4 and "through draws 1, 5 and 10" in landscape
 
 
+def test_a_page_says_how_every_run_is_and_the_index_how_every_claim_is(planner, tmp_path):
+    made = [gather(experiment_named(name), planner) for name in ("table1", "table2")]
+    page, _, index = (p.read_text("utf-8") for p in write_pages(made, tmp_path / "pages"))
+    assert ">yes</td>" in page and "PX-SGHMC, seed 1: " in page
+    assert "C1, C2, C3 cannot be told" in index and "C1, C2, C3, C4 cannot be told" in index
+    assert "2 seeds are too few" in page
+
+
 def test_measures_are_named_for_readers():
     assert measure_title("corruptions-3/ece") == "severity 3 ECE"
     assert measure_title("ood svhn/tnr95_inside") == "svhn TNR95"

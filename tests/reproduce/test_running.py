@@ -12,6 +12,7 @@ from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.work import work
 from pxsgmcmc.progress import progress_for
 from pxsgmcmc.reproduce import running
+from pxsgmcmc.reproduce.computing import Computed
 from pxsgmcmc.reproduce.experiment import Arm, LastDraw
 from pxsgmcmc.reproduce.plan import Places, Planner, is_done
 from pxsgmcmc.reproduce.record import read_record
@@ -134,7 +135,7 @@ def test_computations_are_kept_like_runs(planner, monkeypatch):
 
     def compute(function, arguments, seed):
         calls.append((function, dict(arguments), seed))
-        return {"modes/covered": 1.0}, {}
+        return Computed({"modes/covered": 1.0})
 
     monkeypatch.setattr(running, "compute", compute)
     arm = Arm("a reading", compute="toy_modes:cover", over={"reading": "flat"})
@@ -149,7 +150,7 @@ def test_a_computation_that_a_signal_ends_has_no_record(planner, monkeypatch):
     def compute(function, arguments, seed):
         if seed == 1:
             raise Interrupted("Stopped.", 15)
-        return {"modes/covered": 1.0}, {}
+        return Computed({"modes/covered": 1.0})
 
     monkeypatch.setattr(running, "compute", compute)
     arm = Arm("a reading", compute="toy_modes:cover", over={"reading": "flat"})

@@ -34,5 +34,5 @@ WITHOUT_NOISE = {"sgd"}
 WITH_FRICTION = {"sghmc": sghmc, "sgnht": sgnht, "sgrhmc": sgrhmc, "ggmc": ggmc}
 WITH_FRICTION["l2e"] = SAMPLERS["l2e"]
 WITH_NOISE = ["sgld", "psgld", "sghmc", "sgnht", "sgrhmc"]
-WITH_MASS = ["sgld", "sghmc", "sgnht", "symmetric sgnht", "sgrhmc", "hmc", "ggmc"]
+WITH_MASS = ["sgld", "psgld", "sghmc", "sgnht", "symmetric sgnht", "sgrhmc", "hmc", "ggmc"]
 GROUPED = {"base": {"w": jnp.ones(3), "b": jnp.ones(2)}, "factors": jnp.ones(4)}

@@ -232,10 +232,11 @@ def test_an_array_of_masses_is_a_mass_for_each_coordinate(name, key):
     masses = [{"a": 2.0, "b": 0.5}, np.array([2.0, 2.0, 2.0, 0.5, 0.5], np.float32)]
     ends = []
     for start, mass in zip((parts, whole), masses, strict=True):
-        options = {"decay": 1.0, "preconditioner_start": "zero"} if name == "sgrhmc" else {}
+        preconditioned = name in ("psgld", "sgrhmc")
+        options = {"decay": 1.0, "preconditioner_start": "zero"} if preconditioned else {}
         sampler = SAMPLERS[name](potential, 0.02, mass=mass, **options)
         state, step = sampler.init(start), quick_jit(sampler.step)
-        if name == "sgrhmc":  # its square starts from the mean over a leaf
+        if preconditioned:  # its square starts from the mean over a leaf
             state = state._replace(square=jax.tree.map(jnp.ones_like, start))
         for t in range(4):
             state, _ = step(jax.random.fold_in(key, t), state, BATCH)

@@ -28,9 +28,14 @@ def build_sgld(T, potential, chains, case):
 
 def build_psgld(T, potential, chains, case):
     sampler = psgld(
-        potential, constant(case["h"]), temperature=T, decay=1.0, preconditioner_start="zero"
+        potential,
+        constant(case["h"]),
+        temperature=T,
+        decay=1.0,
+        preconditioner_start="zero",
+        mass=2.0,
     )
-    square = jnp.broadcast_to(case["mass"] ** 2, (chains,))  # G = 1 / mass, frozen
+    square = jnp.broadcast_to((case["mass"] / 2.0) ** 2, (chains,))  # G = 1 / mass, frozen
     return sampler, sampler.init(jnp.zeros(chains))._replace(square=square)
 
 

@@ -28,7 +28,7 @@ from pxsgmcmc.run.health import last_cycle_temperatures  # noqa: E402
 from pxsgmcmc.sklearn import PXClassifier, PXRegressor  # noqa: E402
 from pxsgmcmc.sklearn.programs import program_for  # noqa: E402
 from pxsgmcmc.sklearn.regressor import NOISE_FLOOR  # noqa: E402
-from pxsgmcmc.sklearn.verdict import sentence  # noqa: E402
+from pxsgmcmc.sklearn.verdict import REMEDIES  # noqa: E402
 
 SMALL = {"network": (4,), "draws": 4, "chains": 2, "random_state": 0}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -131,20 +131,6 @@ def test_dumps_hold_no_array_of_jax_and_predict_alike(classifier, regressor, row
         assert len(again.run_) == 8
 
 
-def test_frames_in_and_frames_out(rows):
-    pd = pytest.importorskip("pandas", reason="pandas is not installed")
-    frame = pd.DataFrame(rows[0], columns=["a", "b"], index=np.arange(60) + 7)
-    labels = pd.Series(pd.Categorical(rows[1]), index=frame.index)
-    fitted = PXClassifier(**SMALL).fit(frame, labels).set_output(transform="pandas")
-    p = fitted.predict_proba(frame)
-    assert list(p.columns) == ["left", "right"] and list(p.index) == list(frame.index)
-    assert list(fitted.feature_names_in_) == ["a", "b"]
-    pl = pytest.importorskip("polars", reason="polars is not installed")
-    polar = pl.DataFrame({"a": rows[0][:, 0], "b": rows[0][:, 1]})
-    assert np.array_equal(fitted.predict(polar), fitted.predict(frame))
-    assert clone(fitted).set_output(transform="polars")._frames == "polars"
-
-
 def _own(kind):
     if kind == "pair":
 
@@ -220,7 +206,7 @@ def test_an_unhealthy_chain_is_told_with_a_remedy(rows):
 
 
 def test_chains_that_were_set_back_are_called_so_and_not_told_to_run_longer():
-    found = sentence(judge(Evidence(draws=20, setbacks=1)), setbacks=1)
+    found = REMEDIES.sentence(judge(Evidence(draws=20, setbacks=1)), setbacks=1)
     assert found.startswith("not healthy: set back 1 time. Fit again with another `random_state`")
 
 

@@ -10,11 +10,18 @@ from scipy.stats import chi2
 
 import pxsgmcmc as px
 from pxsgmcmc.chain.batches import Batches
-from pxsgmcmc.tuning.engine.dear_steps import drawn_momenta, find_dear_settings
+from pxsgmcmc.tuning.engine.dear_steps import (
+    TRIED,
+    drawn_momenta,
+    find_dear_settings,
+    with_noise_of,
+)
 from pxsgmcmc.tuning.engine.programs import Settings, Spec, make_program
 from pxsgmcmc.tuning.engine.settings import at_rest
 from pxsgmcmc.tuning.engine.stepper import Flat, Stepper
 from pxsgmcmc.tuning.engine.terrain import balanced_masses
+from pxsgmcmc.tuning.laws import GroupTerrain, Spectrum
+from pxsgmcmc.tuning.measure import Measurement
 
 CHAINS, ROWS, BATCH = 3, 48, 6
 PARAMS = {
@@ -53,7 +60,7 @@ def data():
 
 
 def keys(chain):
-    return tuple(jax.random.split(jax.random.key(chain)))
+    return tuple(jax.random.split(jax.random.key(chain))[:, None])  # stacked chains, one of them
 
 
 def test_chains_in_threads_are_those_one_by_one_bit_for_bit():
@@ -67,7 +74,9 @@ def test_chains_in_threads_are_those_one_by_one_bit_for_bit():
     found, sums = together.advance(state, count, rows, data(), settings, own, all_active)
     for n in range(CHAINS):
         mine = jax.tree.map(lambda x: x[n : n + 1], (state, rows))  # noqa: B023
-        one, its = alone.advance(mine[0], count, mine[1], data(), settings, own[n:][:1], [True])
+        one, its = alone.advance(
+            mine[0], count, mine[1], data(), settings, own[n:][:1], np.ones(1, bool)
+        )
         same = jax.tree.map(lambda a, b: np.array_equal(a[n], b[0]), (found, sums), (one, its))  # noqa: B023
         assert all(jax.tree.leaves(same))
 
@@ -155,13 +164,37 @@ def test_momenta_are_drawn_with_their_masses_as_variances():
 def test_settings_are_found_that_are_within_their_bounds(sampler):
     made = program(CHAINS)
     positions = stacked(made, CHAINS)
-    batches = [Batches(keys(n)[0], data_size=ROWS, batch_size=BATCH) for n in range(CHAINS)]
+    batches = [Batches(keys(n)[0][0], data_size=ROWS, batch_size=BATCH) for n in range(CHAINS)]
     leaves = len(jax.tree.leaves(positions))
     stepper = Stepper(
         made, data(), ROWS, batches, [keys(n + 9) for n in range(CHAINS)], (1.0,) * leaves, 100.0
     )
     state, found, taken = find_dear_settings(stepper, positions, sampler, 0.0, 0)
-    assert taken == 300  # the time is over when it begins, so none is taken twice
+    # The time is over when it begins, so none is taken twice; SGHMC is tried.
+    assert taken == (300 if sampler == "sgld" else 300 + TRIED)
     assert found.settings.step_size > 0.0 and found.memory > 0.0
     assert (found.settings.masses == (1.0,) * leaves) == (sampler == "sgld")
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state))
+
+
+@pytest.mark.parametrize(
+    ("friction", "times"), [(5.0, 1.4), (40.0, 2.5), (5.0, 0.9), (5.0, 0.2), (5.0, 9.0)]
+)
+def test_noise_is_what_explains_the_heat_of_steps_from_the_right_temperature(friction, times):
+    """Free coordinates, whose law is known at every step; corrected by 0.75 at least, 3 at most.
+
+    m' = (1 - h g) m + sqrt(2 h g) z - h e, E e^2 = v, gives E m'^2 from E m^2.
+    """
+    h, told = 1e-3, 200.0 * friction  # a tenth of heat in the end
+    flat = Spectrum(np.zeros(1), np.ones(1))
+    terrain = GroupTerrain(1000, flat, told, flat, 1e-6, told, 1e-6, 1e9)
+    seen = Measurement({"base": terrain}, {}, 1e-6, 0.0, 10, 1, 10)
+    square, total = 1.0, 0.0
+    for _ in range(TRIED):
+        square = (1 - h * friction) ** 2 * square + 2 * h * friction + h**2 * times * told
+        total += square
+    settings = Settings(h, {"base": friction}, (1.0,), 1.0)
+    found = with_noise_of({"base": total / TRIED}, seen, settings).terrain["base"]
+    # To first order in h g, which is up to 0.04.
+    assert found.noise / told == pytest.approx(np.clip(times, 0.75, 3.0), rel=0.05)
+    assert found.stiffest_noise == found.noise

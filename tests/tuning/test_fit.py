@@ -1,6 +1,9 @@
 """`px.fit`: no settings, a healthy run, and sentences on what it cannot do."""
 
+import inspect
 import json
+import re
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +11,11 @@ import numpy as np
 import pytest
 
 import pxsgmcmc as px
+from pxsgmcmc.chain.divergence import ADVICE
 from pxsgmcmc.tuning import default_prior, lengths
+from pxsgmcmc.tuning.fit import REMEDIES
+
+fitting = sys.modules["pxsgmcmc.tuning.fit"]  # the package has a function of that name
 
 
 def apply(params, x):
@@ -92,6 +99,8 @@ def test_more_draws_go_on_bit_for_bit_as_if_asked_for_at_once(tmp_path):
         assert all(map(np.array_equal, jax.tree.leaves(one), jax.tree.leaves(other)))
     with pytest.raises(px.UserError, match="got other seed"):
         px.fit(classes(), draws=3, out=tmp_path / "run", resume=True, seed=1, **asked)
+    with pytest.raises(px.UserError, match=r"`chains` must be 2, as the run .* got 3"):
+        px.fit(classes(), draws=3, out=tmp_path / "run", resume=True, **{**asked, "chains": 3})
     with pytest.raises(px.UserError, match=r"`out` holds a run already.*`resume=True`"):
         px.fit(classes(), draws=3, out=tmp_path / "run", **asked)
 
@@ -154,6 +163,18 @@ def test_too_little_time_ends_with_a_warning_that_says_what_to_do():
         px.fit(classes(), draws=10, chains=2, max_seconds=0.001, progress=False)
 
 
+def test_what_fit_advises_are_arguments_that_it_has(monkeypatch):
+    def diverge(*_):
+        raise px.Diverged(f"The energy is not finite. {ADVICE}")
+
+    monkeypatch.setattr(fitting, "run_chains", diverge)
+    with pytest.raises(px.Diverged) as diverged:
+        px.fit(classes(), progress=False)
+    words = [str(diverged.value), *REMEDIES]
+    named = {name for text in words for name in re.findall(r"`(\w+)`", text)}
+    assert named <= {*inspect.signature(px.fit).parameters} and "seed" in named
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -188,7 +209,7 @@ def test_a_folder_in_use_is_refused_before_long_work(tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "rounded"),
-    [(0.2, 1), (1, 1), (4.9, 4), (10, 10), (11.9, 10), (99, 80), (1000, 1000), (1234, 1200)],
+    [(0.2, 1), (1, 1), (4.9, 4), (10, 10), (11.9, 11), (99, 90), (1000, 1000), (1234, 1200)],
 )
 def test_lengths_are_round_numbers(value, rounded):
     assert lengths.round_number(value) == rounded

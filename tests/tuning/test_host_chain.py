@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 import pxsgmcmc as px
+import pxsgmcmc.tuning.settle as settling
 from pxsgmcmc.tuning.flat_energy import FlatEnergy
 from pxsgmcmc.tuning.host_chain import HostChain
-from pxsgmcmc.tuning.settle import settle
+from pxsgmcmc.tuning.settle import BOLD, CAUTIOUS, settle
 
 ROWS = np.zeros((8, 1), np.float32)
 
@@ -70,6 +71,22 @@ def test_settling_and_measuring_along_the_way_traces_one_gradient():
     found = settle(energy, jnp.full(400, 2.0), ROWS, batch_size=4, steps=60)
     assert len(traces) == 1
     assert len(found.visited) >= 2 and float(jnp.mean(found.visited[0])) < 2.0
+
+
+@pytest.mark.parametrize(("start", "first", "last"), [(0.0, BOLD, BOLD), (9.0, BOLD, CAUTIOUS)])
+def test_stretches_are_bold_until_one_gets_hot(monkeypatch, start, first, last):
+    """At rest at the minimum of a quadratic nothing heats a chain; from 9 deviations it falls."""
+    boldness = []
+    advance = settling._advance
+
+    def noted(chain, steps, h, best, hottest):
+        boldness.append(h / best.step_size)
+        return advance(chain, steps, h, best, hottest)
+
+    monkeypatch.setattr(settling, "_advance", noted)
+    position = jnp.full(400, start)
+    settle(FlatEnergy(counted([]), position), position, ROWS, batch_size=4, steps=120, looks=4)
+    assert boldness[0] == first and boldness[-1] == pytest.approx(last, rel=0.1)
 
 
 def test_a_chain_that_heats_up_stays_where_it_was():

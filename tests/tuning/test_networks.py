@@ -8,6 +8,7 @@ import pytest
 import pxsgmcmc as px
 from pxsgmcmc.chain.batches import Batches
 from pxsgmcmc.chain.groups import kinetic_temperature
+from pxsgmcmc.cli.configs import load_config
 from pxsgmcmc.config import parse_config
 from pxsgmcmc.config.build import build
 from pxsgmcmc.tuning.flat_energy import FlatEnergy
@@ -80,3 +81,18 @@ def test_kinetic_temperatures_of_networks_are_as_predicted_to_15_percent(task):
     expected = {name: t.kinetic for name, t in found.prediction.temperatures.items()}
     print(task, found, "measured", seen)
     assert seen == pytest.approx(expected, rel=0.15)
+
+
+@pytest.mark.slow
+def test_the_pilot_calls_the_bundled_flagship_what_its_run_is_stable_and_hardly_warm():
+    # Its run has curvatures of 2e4 to 6e4; cautious steps from its start pass some of 5e5.
+    config = load_config("digits/px_sghmc")
+    built = build(config)
+    sampler, data = built.config.sampler, tuple(built.problem.train)
+    found = pilot(
+        built.potential, built.position(0), data=data, batch_size=100, rows=300, cycle_length=500
+    )
+    friction = {"base": sampler.friction.base, "factors": sampler.friction.factors}
+    prediction = found.predict("sghmc", sampler.step_size.peak, friction)
+    assert prediction.stable
+    assert all(T.kinetic < 1.1 for T in prediction.temperatures.values())

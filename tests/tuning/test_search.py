@@ -84,6 +84,14 @@ def test_the_search_chooses_settles_and_tells_the_same_from_its_file(tmp_path):
     assert any(row["nll"] is None for row in kept["trials"])
 
 
+def test_methods_that_are_searched_first_have_settings_before_the_others_begin(tmp_path):
+    path = tmp_path / "outcome.json"
+    assert search(Book(STUDY, path), MadeUp(), tmp_path, smooth, methods=["SGHMC"]) is None
+    found = Book(STUDY, path).chosen()
+    assert found.keys() == {"SGHMC"} and not found["SGHMC"]["over"]
+    assert found["SGHMC"]["settings"]["sampler.step_size.peak"] == 4e-3
+
+
 def test_what_is_not_healthy_wins_only_if_nothing_is(tmp_path):
     rules = Rules({"SGHMC": [STEP]}, seeds=(1, 2), most=20)
     study = Study({"SGHMC": "digits/sghmc"}, rules, load_config)
@@ -112,6 +120,16 @@ def test_a_search_that_is_stopped_anywhere_loses_no_trial_and_goes_on(tmp_path):
     assert path.read_bytes() == (tmp_path / "whole.json").read_bytes()
     assert not set(first.jobs) & set(second.jobs)
     assert set(first.jobs) | set(second.jobs) == set(whole.jobs)
+
+
+def test_methods_that_are_searched_first_end_up_as_in_one_go(tmp_path):
+    book, first = Book(STUDY, tmp_path / "outcome.json"), MadeUp()
+    search(book, first, tmp_path, smooth, ["PX-SGHMC"])
+    assert {chain.method for chain in book.trials} == {"PX-SGHMC"}
+    search(book, MadeUp(), tmp_path, smooth)
+    whole = Book(STUDY, tmp_path / "whole.json")
+    search(whole, MadeUp(), tmp_path, smooth)
+    assert book.trials == whole.trials and book.chosen() == whole.chosen()
 
 
 def test_a_trial_that_fails_for_another_reason_ends_the_search_with_its_words(tmp_path):

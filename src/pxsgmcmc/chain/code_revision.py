@@ -4,6 +4,7 @@ The files of `.git` are read, and git is not run: it would obey GIT_DIR, hooks a
 belong to whoever wrote the folder.
 """
 
+import functools
 import hashlib
 import re
 from pathlib import Path
@@ -13,17 +14,24 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST = 1 << 22  # bytes of a file of git's
 
 
+@functools.cache
 def code_revision() -> str:
     """The commit of the checkout this package runs from, if it is one, and a digest of its sources.
 
-    The digest tells a changed checkout from the commit it started from.
+    The digest tells a changed checkout from the commit it started from. Both are read once: what a
+    process runs is what it has imported, whatever becomes of the files.
 
     Example:
       >>> code_revision()[-21:-12]
       ' sources '
     """
-    commit = commit_of(PACKAGE.parents[1]) if PACKAGE.parent.name == "src" else None
-    return f"{commit[:12] if commit else 'installed'}, sources {_digest(PACKAGE)[:12]}"
+    return revision_of(PACKAGE)
+
+
+def revision_of(package: Path) -> str:
+    """The same of the package in this folder, as its files are now."""
+    commit = commit_of(package.parents[1]) if package.parent.name == "src" else None
+    return f"{commit[:12] if commit else 'installed'}, sources {_digest(package)[:12]}"
 
 
 def commit_of(root: Path) -> str | None:

@@ -30,6 +30,11 @@ def _copy(tree: Any) -> Any:
     return jax.tree.map(jnp.copy, tree)
 
 
+def _has_run(tree: Any) -> bool:
+    """Whether arrays are there, not only promised."""
+    return all(getattr(x, "is_ready", lambda: True)() for x in jax.tree.leaves(tree))
+
+
 def _copy_of_params(position: Any) -> Any:
     return jax.tree.map(jnp.copy, collapse(position))
 
@@ -102,7 +107,8 @@ class Runner:
             chain.draws_launched, chain.since_log = chain.drawn, Averages()
             states.append(state)
         if self.several:
-            self.state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+            # On the host: on the device each leaf would be a program of its own.
+            self.state = jax.device_put(jax.tree.map(lambda *leaves: np.stack(leaves), *states))
         else:
             self.state = states[0]
         return any(one is not None for one in saved)
@@ -193,6 +199,7 @@ class Runner:
         self.state, sums = advance(
             self.state, first, np.stack(rows) if self.several else rows[0], active
         )
+        took = time.monotonic() - began if _has_run(self.state) else None
         # What was wished is agreed on when the chunk has been looked at, on all processes alike.
         agreed = None if self.together is None else self.together.agree(wishes)
         looked_at = sums, self._norms(self.state), agreed
@@ -203,7 +210,7 @@ class Runner:
         for place in moving:
             self.chains[place].launched = first + count
             self.chains[place].draws_launched += place in draws
-        return Chunk(first, count, moving, began, looked_at, params, copied)
+        return Chunk(first, count, moving, began, took, looked_at, params, copied)
 
     def _finish(self, chunk: Chunk) -> None:
         """Look at what a chunk found, keep what is due; the device has the next one by now."""
@@ -215,7 +222,8 @@ class Runner:
         if not self._compiled:
             give_back_freed_memory()  # what compiling left behind
         now = time.monotonic()
-        self._set_pace(chunk.steps, now - max(chunk.began, self._looked))
+        took = now - max(chunk.began, self._looked) if chunk.took is None else chunk.took
+        self._set_pace(chunk.steps, took)
         self._looked = now
         for place in chunk.moving:
             one = self._of(place, sums), self._of(place, seen)

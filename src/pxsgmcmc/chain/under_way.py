@@ -44,6 +44,7 @@ class Chunk(NamedTuple):
     steps: int
     moving: list[int]  # places of the chains that take these steps
     began: float
+    took: float | None  # seconds, if it had run when the call came back
     looked_at: Any  # sums and norms
     params: Any | None  # collapsed, if a draw is due
     state: Any | None  # a copy, if it is to be saved

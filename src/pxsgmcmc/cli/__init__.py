@@ -56,9 +56,9 @@ COMMANDS = {
     "reproduce": Command("reproduce:reproduce", "a table or figure of the paper, and its values"),
     "reproduce list": Command("reproduce:list_experiments", "what there is to reproduce"),
     "reproduce claims": Command("reproduce:claims", "the paper's claims, with verdicts"),
-    "reproduce search": Command("reproduce:search", "settings of all methods, with equal effort"),
+    "reproduce search": Command("reproduce_search:search", "settings of all methods, equal effort"),
     "reproduce first-updates": Command(
-        "reproduce:first_updates", "the first steps at the paper's size, in numbers"
+        "first_updates:first_updates", "the first steps at the paper's size, in numbers"
     ),
     "meta-train": Command("meta_train:meta_train_l2e", "learn the network of the sampler L2E"),
     "config check": Command("configs:check", "read a configuration and say what is wrong", True),

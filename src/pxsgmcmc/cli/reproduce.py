@@ -10,7 +10,7 @@ from pxsgmcmc.cli.opening import WholeNumber
 from pxsgmcmc.cli.outputs import check_folder_target
 from pxsgmcmc.cli.saying import say
 from pxsgmcmc.cli.startup_checks import check_devices
-from pxsgmcmc.errors import UserError, check_count, did_you_mean
+from pxsgmcmc.errors import UserError, check_count
 from pxsgmcmc.jobs.engines import engine_named
 from pxsgmcmc.jobs.local import Local, cores
 from pxsgmcmc.jobs.ray import Ray
@@ -72,13 +72,13 @@ def reproduce(
       pages: folder of the HTML pages.
     """
     places = {"results": results, "runs": runs, "pages": pages}
-    _check_places(**places)
+    check_places(**places)
     size = scale_named(scale)
     count = size.seeds if seeds is None else check_count("seeds", seeds, at_least=1)
     experiments = all_experiments(scale) if name == "all" else [_at(experiment_named(name), size)]
-    machine = _machine(engine, at_once)
-    many = min(machine.at_once, len(cores())) if isinstance(machine, Local) else machine.at_once
-    planner = _planner(size, results, runs)
+    machine = machine_for(engine, at_once)
+    many = cores_of(machine)
+    planner = planner_for(size, results, runs)
     experiments = _with_settings(experiments, planner, name)
     tasks = planner.tasks(experiments, range(count), only)
     seconds = wall_seconds(tasks, size, many)
@@ -100,7 +100,7 @@ def reproduce(
         )
         stopped_by = make(tasks, machine, title=name, command=command, scale=scale)
         if stopped_by is not None:
-            return _stopped(stopped_by, command, engine=engine, **places)
+            return say_stopped(stopped_by, command, engine=engine, **places)
     made = [gather(experiment, planner) for experiment in experiments]
     for one in made:
         say("\n".join(made_lines(one)) + "\n")
@@ -134,7 +134,7 @@ def claims(results: Folder = RESULTS, markdown: Switch = False) -> None:
         raise UserError(f"`--results` must be a folder, as in a checkout, got `{results}`.")
     verdicts, commands = {}, {}
     for scale in SCALES.values():
-        planner = _planner(scale, results, RUNS, look_for_sets=False)
+        planner = planner_for(scale, results, RUNS, look_for_sets=False)
         verdicts[scale.name] = {}
         for experiment in all_experiments(scale.name):
             judged = gather(experiment, planner).verdicts
@@ -151,109 +151,26 @@ def claims(results: Folder = RESULTS, markdown: Switch = False) -> None:
             say(f"  command {commands[id]}")
 
 
-def search(
-    scale: str = "desk",
-    methods: str = "table1",
-    engine: str = "local",
-    at_once: WholeNumber = None,
-    runs: Folder = SEARCHES,
-    outcomes: Folder = OUTCOMES,
-) -> int:
-    """Search the settings of all methods at a scale, with equal effort, on validation rows.
-
-    pxsgmcmc reproduce search --scale desk
-    pxsgmcmc reproduce search --scale desk --methods samplers
-
-    The outcome replaces the settings in the package's file for the scale, with this command beside
-    it. A search that was stopped goes on.
-
-    Args:
-      scale: desk or laptop; at the paper's size its own settings are used.
-      methods: table1 for the seven methods of Table 1, samplers for expansion under the others as
-        well, l2e for the learned sampler without and with expansion.
-      engine: where trials run, as for `pxsgmcmc reproduce`.
-      at_once: trials at the same time; one for each core unless told, and 32 on a cluster.
-      runs: folder of the trials.
-      outcomes: folder of the file of all outcomes, from which a search goes on anywhere.
-    """
-    from pxsgmcmc.reproduce.methods import GROUPS
-    from pxsgmcmc.reproduce.searches import find_settings
-
-    _check_places(runs=runs, outcomes=outcomes)
-    size = scale_named(scale)
-    if size.name == "paper":
-        raise UserError("`--scale` must be desk or laptop: the paper's own settings are used.")
-    if methods not in GROUPS:
-        raise UserError(f"`--methods` cannot be {methods!r}; {did_you_mean(methods, GROUPS)}")
-    command = f"pxsgmcmc reproduce search --scale {scale} --methods {methods}"
-    machine = _machine(engine, at_once)
-    stopped_by = find_settings(size, methods, machine, Path(runs), Path(outcomes), command)
-    for method, entry in read_settings(scale).items():
-        values = ", ".join(f"{key} {value:g}" for key, value in entry.settings.items())
-        say(f"{method}: {values} ({entry.made_by})")
-    if stopped_by is not None:
-        return _stopped(stopped_by, command, engine=engine, runs=runs, outcomes=outcomes)
-    return 0
-
-
-def first_updates(
-    seeds: int = 4,
-    updates: int = 1000,
-    results: Folder = RESULTS,
-    dry_run: Switch = False,
-) -> int:
-    """The first updates of SGHMC and PX-SGHMC at the paper's size, to hold against other code.
-
-    pxsgmcmc reproduce first-updates
-    pxsgmcmc reproduce first-updates --seeds 1 --updates 10
-
-    Means over the updates of minus log likelihood, minus log prior of the base and half the squared
-    norm of the factors; at the end the norm of the merged weights, kinetic temperatures, and error
-    and NLL on training and validation rows. Needs CIFAR-10; --dry-run estimates the time.
-
-    Args:
-      seeds: of either method.
-      updates: how many.
-      results: folder of what is kept.
-      dry_run: list what would be run, and what it would cost.
-    """
-    from pxsgmcmc.reproduce.experiments.first_updates import experiment
-
-    _check_places(results=results)
-    check_count("seeds", seeds, at_least=1)
-    check_count("updates", updates, at_least=1)
-    size = scale_named("paper")
-    planner = _planner(size, results, RUNS, look_for_sets=False)
-    chosen = experiment(updates)
-    planner.know(chosen)
-    tasks = planner.tasks([chosen], range(seeds))
-    seconds = sum(not is_done(task) for task in tasks) * (60.0 + updates * size.cost.step)
-    if dry_run:
-        for task in tasks:
-            say(f"{'done ' if is_done(task) else 'to do'}  {task.label}")
-        say(f"about {spelt(seconds)} on one core")
-        return 0
-    command = f"pxsgmcmc reproduce first-updates --seeds {seeds} --updates {updates}"
-    machine = engine_named("local", 1)
-    stopped_by = make(tasks, machine, title="first-updates", scale="paper", command=command)
-    if stopped_by is not None:
-        return _stopped(stopped_by, command, results=results)
-    say("\n".join(made_lines(gather(chosen, planner))))
-    return 0
-
-
-def _check_places(**folders: str) -> None:
+def check_places(**folders: str) -> None:
+    """Refuse folders that cannot be written, by the option that names them."""
     for option, folder in folders.items():
         check_folder_target(folder, f"--{option}", may_exist=True)
 
 
-def _machine(engine: str, at_once: int | None) -> Local | Slurm | Ray:
+def machine_for(engine: str, at_once: int | None) -> Local | Slurm | Ray:
+    """The engine that was named, with so many jobs at the same time."""
     if at_once is not None:
         check_count("at-once", at_once, at_least=1)
     return engine_named(engine, at_once)
 
 
-def _stopped(signal: int, command: str, **flags: str) -> int:
+def cores_of(machine: Local | Slurm | Ray) -> int:
+    """How many jobs really run at the same time."""
+    return min(machine.at_once, len(cores())) if isinstance(machine, Local) else machine.at_once
+
+
+def say_stopped(signal: int, command: str, **flags: str) -> int:
+    """Say how to go on; returns the exit code."""
     more = [f" --{name} {shlex.quote(word)}" for name, word in flags.items() if word not in _USUAL]
     say(f"Stopped; all that was done is kept. Go on with:\n  {command}{''.join(more)}")
     return 128 + signal
@@ -268,7 +185,8 @@ def _at(experiment: Experiment, scale: Scale) -> Experiment:
     return experiment
 
 
-def _planner(scale: Scale, results: str, runs: str, *, look_for_sets: bool = True) -> Planner:
+def planner_for(scale: Scale, results: str, runs: str, *, look_for_sets: bool = True) -> Planner:
+    """The planner of a scale, with the settings in the package."""
     sets = sets_there(scale) if look_for_sets else {}
     return Planner(scale, read_settings(scale.name), Places(Path(results), Path(runs)), sets)
 

@@ -24,6 +24,7 @@ def as_options(section: Evaluate, root: str | None = None) -> EvaluateOptions:
     return EvaluateOptions(
         corruptions=section.corruptions,
         corrupted_rows=section.corrupted_rows,
+        train_rows=section.train_rows,
         subset=section.subset,
         subsets=section.subsets,
         seed=section.seed,

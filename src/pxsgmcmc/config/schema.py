@@ -168,6 +168,7 @@ class Evaluate(Section):
       corruptions: true for all 19 at 5 severities made from the test rows; or a set in the layout
         of CIFAR-10-C by name, "cifar10-c" or one that `pxsgmcmc data corrupt` made.
       corrupted_rows: only the first so many of each corruption; all of them if not given.
+      train_rows: only so many training rows, evenly spaced; all of them if not given.
       out_of_distribution: data sets of another kind, to be told from the test rows by entropy.
       subset: rows of each side of such a pair, drawn at random; fewer where a set is smaller.
       subsets: how often such rows are drawn, for the spread.
@@ -179,6 +180,7 @@ class Evaluate(Section):
     shifts: tuple[str, ...] = ()
     corruptions: bool | str = False
     corrupted_rows: Positive | None = None
+    train_rows: Positive | None = None
     out_of_distribution: tuple[str, ...] = ()
     subset: Positive = 1000
     subsets: UpTo1000 = 5

@@ -17,6 +17,7 @@ from pxsgmcmc.errors import UserError
 from pxsgmcmc.evaluate import corrupted, parts
 from pxsgmcmc.evaluate.cached_outputs import CachedOutputs
 from pxsgmcmc.evaluate.detect import detect
+from pxsgmcmc.evaluate.diagnose_progress import evenly
 from pxsgmcmc.evaluate.options import EvaluateOptions
 from pxsgmcmc.evaluate.remarks import remarks_on
 from pxsgmcmc.evaluate.subject import subject_of
@@ -48,11 +49,15 @@ def evaluate(
     if not len(run):
         raise UserError("There must be at least one draw to evaluate, got none.")
     if problem.test is None:
-        raise UserError("`test` must be given to the problem: without it nothing can be judged.")
+        raise UserError(
+            "`test` must be given to the problem: without it nothing can be judged; "
+            "`run.judged_on((x, y))` gives rows later, and of an estimator, `run_on(X, y)`."
+        )
     run.check_writable()
     # All sets are checked before the first forward pass.
     corrupted_rows = corrupted.count_rows(problem, options)
-    sets = {"train": problem.train, "test": problem.test, "validation": problem.validation}
+    train = _evenly_chosen(problem.train, options.train_rows)
+    sets = {"train": train, "test": problem.test, "validation": problem.validation}
     every = [*filter(None, sets.values()), *problem.shifts.values()]
     every += problem.out_of_distribution.values()
     grid = parts.band_grid(problem)
@@ -66,7 +71,7 @@ def evaluate(
             task=problem.likelihood.task,
             headline=list(problem.likelihood.headline),
             verdict=run.verdict,
-            train=_split(cached, problem, "train", problem.train),
+            train=_split(cached, problem, "train", train),
             validation=_split(cached, problem, "validation", problem.validation)
             if problem.validation is not None
             else None,
@@ -83,6 +88,15 @@ def evaluate(
         shown.close()
     run.write_artifact(RESULTS, write(results))
     return results
+
+
+def _evenly_chosen(rows: Rows, most: int | None) -> Rows:
+    """At most so many rows; all of them for None."""
+    if most is None:
+        return rows
+    assert rows.y is not None
+    chosen = evenly(len(rows.x), most)
+    return Rows(rows.x[chosen], rows.y[chosen])
 
 
 def _split(cached: CachedOutputs, problem: Problem, name: str, rows: Rows) -> SplitResult:

@@ -5,12 +5,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.tree_util import tree_flatten_with_path
 
 from pxsgmcmc.diagnostics.learning_coefficient import LearningCoefficient, learning_coefficient
-from pxsgmcmc.errors import UserError, check_count
+from pxsgmcmc.errors import UserError, check_count, one_line
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import Show, progress_for
 from pxsgmcmc.run import Run
+from pxsgmcmc.tree import path_name
 from pxsgmcmc.types import Tree
 
 
@@ -30,6 +32,8 @@ def local_learning_coefficient(
 
     Example: see docs/learning_coefficient.md.
     """
+    if not isinstance(run, Run):
+        raise UserError(f"`run` must be a `px.Run`, got {one_line(run)}.")
     problem = run.need_problem("local_learning_coefficient")
     temperature = run.origin.get("sampler", {}).get("temperature")
     if not temperature:
@@ -38,6 +42,7 @@ def local_learning_coefficient(
             "log of the number of rows."
         )
     check_count("batch_size", batch_size, at_least=1)
+    _check_weights(weights, run[0])
     total = jax.jit(
         lambda params, x, y: jnp.sum(problem.log_likelihood(params, (x, y)), dtype=jnp.float32)
     )
@@ -55,6 +60,18 @@ def local_learning_coefficient(
     rows = len(problem.train.x)
     at_weights = _mean_loss(problem, total, weights, batch_size)
     return learning_coefficient(losses, at_weights, rows=rows, temperature=temperature)
+
+
+def _check_weights(weights: Tree, draw: Tree) -> None:
+    shapes, wanted = (
+        {path_name(path): np.shape(leaf) for path, leaf in tree_flatten_with_path(tree)[0]}
+        for tree in (weights, draw)
+    )
+    if shapes != wanted:
+        raise UserError(
+            "`weights` must have the names and shapes of a draw, "
+            f"{one_line(wanted)}, got {one_line(shapes)}."
+        )
 
 
 def _mean_loss(problem: Problem, total: Any, params: Tree, batch_size: int) -> float:

@@ -13,6 +13,7 @@ class EvaluateOptions:
       corruptions: true for all 19 at 5 severities made from the test rows; or a set in the layout
         of CIFAR-10-C by name, "cifar10-c" or one that `pxsgmcmc data corrupt` made.
       corrupted_rows: only the first so many of each corruption; all of them if None.
+      train_rows: only so many training rows, evenly spaced; all of them if None.
       subset: rows of each side of a pair of sets to be told apart, drawn at random; fewer where a
         set is smaller.
       subsets: how often such rows are drawn, for the spread.
@@ -23,6 +24,7 @@ class EvaluateOptions:
 
     corruptions: bool | str = False
     corrupted_rows: int | None = None
+    train_rows: int | None = None
     subset: int = 1000
     subsets: int = 5
     seed: int = 0
@@ -34,8 +36,9 @@ class EvaluateOptions:
         for name in ("subset", "subsets", "batch_size"):
             check_count(name, getattr(self, name), at_least=1)
         check_count("seed", self.seed)
-        if self.corrupted_rows is not None:
-            check_count("corrupted_rows", self.corrupted_rows, at_least=1)
+        for name in ("corrupted_rows", "train_rows"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name), at_least=1)
         if not isinstance(self.corruptions, bool | str):
             raise UserError(
                 f"`corruptions` must be true, false or a set's name, got {self.corruptions!r}."

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from pxsgmcmc.types import Array, Key, Tree
 
@@ -23,7 +24,7 @@ Factor: TypeAlias = Array | LowRank
 
 def identity(width: int, dtype: jnp.dtype) -> Array:
     """The full factor every chain starts from."""
-    return jnp.eye(width, dtype=dtype)
+    return jnp.asarray(np.eye(width, dtype=dtype))  # a program for each width would be compiled
 
 
 def low_rank_identity(key: Key, width: int, rank: int, dtype: jnp.dtype) -> LowRank:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pxsgmcmc.errors import UserError
+from pxsgmcmc.errors import UserError, one_line
 
 # Float64 entries in a block of rows over all draws: 2 MB, which a processor's cache can hold.
 # Beyond what is passed in, metrics need some ten arrays of this size, however many draws and data.
@@ -52,6 +52,20 @@ def check_labels(labels: Any, logits: np.ndarray) -> np.ndarray:
         row = outside[0]
         raise UserError(f"`labels` must lie in 0..{classes - 1}, got {labels[row]} in row {row}.")
     return labels.astype(np.int64, copy=False)
+
+
+def check_levels(name: str, levels: Any) -> np.ndarray:
+    """Return a level of a quantile, or a list of them, as float64."""
+    try:
+        found = np.asarray(levels, np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim > 1 or not found.size or not ((found > 0.0) & (found < 1.0)).all():
+        raise UserError(
+            f"`{name}` must be a level between 0 and 1 (both excluded) or a list of them, "
+            f"got {one_line(levels)}."
+        )
+    return found
 
 
 def check_vector(name: str, values: Any, length: int | None = None) -> np.ndarray:

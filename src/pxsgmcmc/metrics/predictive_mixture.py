@@ -18,8 +18,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from pxsgmcmc.errors import UserError, check_count
-from pxsgmcmc.metrics._checks import BLOCK_ENTRIES, check_observed, check_parameters
+from pxsgmcmc.errors import check_count
+from pxsgmcmc.metrics._checks import (
+    BLOCK_ENTRIES,
+    check_levels,
+    check_observed,
+    check_parameters,
+)
 from pxsgmcmc.metrics._quantiles import Cdf, invert_cdf
 
 
@@ -146,11 +151,7 @@ class PredictiveMixture(ABC):
         Returns:
           (rows, targets), or (levels, rows, targets) for a list.
         """
-        levels = np.asarray(q, np.float64)
-        if levels.ndim > 1 or not levels.size or not ((levels > 0.0) & (levels < 1.0)).all():
-            raise UserError(
-                f"`q` must be a level between 0 and 1 (both excluded) or a list of them, got {q!r}."
-            )
+        levels = check_levels("q", q)
 
         def compute(block: PredictiveMixture) -> np.ndarray:
             return np.stack([block._block_quantile(level) for level in levels.ravel().tolist()])

@@ -57,8 +57,10 @@ class PageSection(NamedTuple):
 
     @property
     def note_beside(self) -> bool:
-        """A single table that leaves room has its note to its right."""
-        return len(self.tables) == 1 and len(self.tables[0].head) <= 5
+        """A single table that leaves room has its note, if there is one, to its right."""
+        if len(self.tables) != 1:
+            return False
+        return bool(self.tables[0].note) and len(self.tables[0].head) <= 5
 
     @property
     def places(self) -> list[str]:

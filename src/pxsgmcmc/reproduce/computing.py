@@ -1,7 +1,7 @@
 """Computations of an experiment, each in a process of its own: its memory and time are its own.
 
 `python -m pxsgmcmc.reproduce.computing` reads {"function", "arguments", "seed"} as JSON from
-standard input and writes {"values", "curves"} to standard output.
+standard input and writes the fields of `Computed` to standard output.
 """
 
 import importlib
@@ -12,11 +12,20 @@ from collections.abc import Mapping
 from subprocess import PIPE
 from typing import Any
 
+import msgspec
+
 from pxsgmcmc.chain.graceful_stop import GracefulStop
 from pxsgmcmc.errors import Interrupted, UserError
 from pxsgmcmc.jobs.local import environment
+from pxsgmcmc.memory import start_with_large_pages
 
-Computed = tuple[dict[str, float], dict[str, list[float | None]]]  # values, curves
+
+class Computed(msgspec.Struct, frozen=True):
+    """What came of it: values by measure, curves by name, hashes of the data."""
+
+    values: dict[str, float]
+    curves: dict[str, list[float | None]] = msgspec.field(default_factory=dict)
+    hashes: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 def compute(function: str, arguments: Mapping[str, Any], seed: int) -> Computed:
@@ -45,8 +54,7 @@ def compute(function: str, arguments: Mapping[str, Any], seed: int) -> Computed:
         raise UserError(f"`{function}` failed; its message is above.")
     if child.returncode:
         raise RuntimeError(f"{function} ended with code {child.returncode}")
-    answer = json.loads(output.splitlines()[-1])
-    return answer["values"], answer["curves"]
+    return msgspec.json.decode(output.splitlines()[-1], type=Computed)
 
 
 def _output(child: "subprocess.Popen[str]", ask: str, stop: GracefulStop) -> str:
@@ -66,13 +74,14 @@ def main() -> int:
     module, _, name = ask["function"].partition(":")
     function = getattr(importlib.import_module(f"pxsgmcmc.reproduce.{module}"), name)
     try:
-        values, curves = function(seed=ask["seed"], **ask["arguments"])
+        computed = function(seed=ask["seed"], **ask["arguments"])
     except UserError as error:
         print(f"pxsgmcmc: {error}", file=sys.stderr)
         return 2
-    print(json.dumps({"values": values, "curves": curves}))
+    print(msgspec.json.encode(computed).decode())
     return 0
 
 
 if __name__ == "__main__":
+    start_with_large_pages()
     sys.exit(main())

@@ -59,7 +59,7 @@ def measure(*, seed: int, scale: str, out: int, into: int, steps: int = 40) -> C
         "cost/parameters": float(_count(scale, out, into)),
         "cost/parameters_r20": float(_count("paper", out, into)),
     }
-    return values, {}
+    return Computed(values)
 
 
 def _count(scale: str, out: int, into: int) -> int:

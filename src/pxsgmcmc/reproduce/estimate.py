@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 
+from pxsgmcmc.config import Config
 from pxsgmcmc.config.model_sections import MLPSettings
 from pxsgmcmc.config.sampler_sections import HMC
 from pxsgmcmc.errors import UserError
@@ -23,17 +24,22 @@ def processor_seconds(task: PlannedTask, scale: Scale) -> float:
     config, cost = task.config, scale.cost
     if config is None:
         return COMPUTED
-    chain, expansion = config.chain, config.expansion
+    judged = cost.evaluation * (1.0 if STRESS in task.parts else UNSTRESSED)
+    judged += cost.diagnosis if DIAGNOSE in task.parts else 0.0
+    judged *= DENSE_JUDGED if isinstance(config.model, MLPSettings) else 1.0
+    return config.chains * chain_seconds(config, scale) + judged
+
+
+def chain_seconds(config: Config, scale: Scale) -> float:
+    """Of one chain, from the start of its process to its last draw."""
+    chain, expansion, cost = config.chain, config.expansion, scale.cost
     steps = chain.burn_in + chain.draws * chain.cycle_length
     dense = isinstance(config.model, MLPSettings)
     steps *= chain.batch_size / _usual_batch(scale) * (DENSE if dense else 1.0)
     steps *= config.sampler.leapfrog_steps if isinstance(config.sampler, HMC) else 1
     depth = expansion.out + expansion.into
     step = cost.step * (1.0 + (cost.expanded - 1.0) * depth / 2.0)
-    judged = cost.evaluation * (1.0 if STRESS in task.parts else UNSTRESSED)
-    judged += cost.diagnosis if DIAGNOSE in task.parts else 0.0
-    judged *= DENSE_JUDGED if dense else 1.0
-    return config.chains * (cost.start + steps * step) + judged
+    return cost.start + steps * step
 
 
 @cache
@@ -53,12 +59,14 @@ def cost_lines(
     tasks: Sequence[PlannedTask], scale: Scale, seconds: float, at_once: int
 ) -> list[str]:
     """Every task with its minutes, and all of them together, for people."""
-    rows = [["", "run", "settings", "minutes of one core"]]
+    rows = [["", "run", "settings", "on one core"]]
     for task in tasks:
         done = is_done(task)
-        minutes = "0" if done else f"{processor_seconds(task, scale) / 60.0:.1f}"
-        rows.append(["done" if done else "to do", task.label, task.digest, minutes])
+        length = "" if done else spelt(processor_seconds(task, scale))
+        rows.append(["done" if done else "to do", task.label, task.digest, length])
     todo = sum(row[0] == "to do" for row in rows)
+    if not todo:
+        return [*in_columns(rows), f"All {len(tasks)} are made."]
     total = (
         f"{todo} of {len(tasks)} to make, about {spelt(seconds)} on "
         f"{at_once} core{'s' * (at_once > 1)}, {scale.cost.gigabytes:.1f} GB of memory each"

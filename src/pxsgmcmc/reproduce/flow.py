@@ -41,4 +41,4 @@ def lemma(*, seed: int, width: int = 4) -> Computed:
         "bound/printed": norm / (e * M ** (e - 1)),
         "bound/corrected": norm / (e * M ** (2 * (e - 1))),
     }
-    return values, {}
+    return Computed(values)

@@ -12,11 +12,14 @@ from pxsgmcmc.reproduce.claims import CLAIMS
 from pxsgmcmc.reproduce.figures import Series, drawn
 from pxsgmcmc.reproduce.outcome import part_sentence
 from pxsgmcmc.reproduce.page_files import INDEX, KIND, check_pages, page_path
+from pxsgmcmc.reproduce.record import Record
 from pxsgmcmc.reproduce.tables import Made, ShownTable, gather
 from pxsgmcmc.reproduce.verdicts import ClaimVerdict
 from pxsgmcmc.store.files import write_file, writing
 
+_FEW = 3  # claims whose reasons stand on top of a page
 _SEVERAL = {"holds": "hold", "does not hold": "do not hold"}
+_HEALTH = {True: Cell("yes"), False: Cell("no", tone="wrong"), None: Cell("cannot be told")}
 _TONES = {"holds": "right", "does not hold": "wrong", "cannot be told": ""}
 
 
@@ -74,7 +77,12 @@ def page_of(made: Made) -> str:
             ],
         ),
         PageSection("notes", "What to know", remarks=list(made.notes)),
-        PageSection("runs", "The runs", tables=[_runs_table(made)]),
+        PageSection(
+            "runs",
+            "The runs",
+            tables=[_runs_table(made)],
+            folded=[Folded("What was said of each", warnings=_headlines(made))],
+        ),
     ]
     return render(
         title=made.experiment.title,
@@ -97,7 +105,7 @@ def index_of(made: Sequence[Made]) -> str:
         [
             Cell(one.experiment.title, link=f"{one.experiment.name}.html"),
             Cell(str(_fewest_seeds(one))),
-            Cell(", ".join(one.verdicts)),
+            Cell(_names(one.verdicts)),
         ]
         for one in made
     ]
@@ -166,12 +174,30 @@ def _runs_table(made: Made) -> Table:
             rows.append(
                 [
                     Cell(f"{label}, seed {record.seed}"),
-                    Cell(record.headline[:90]),
+                    _health_cell(record),
+                    Cell(f"{record.seconds / 60.0:.1f}"),
                     Cell(record.digest),
-                    Cell(record.revision[:12]),
+                    Cell(record.revision[:7]),
                 ]
             )
-    return Table("Runs", ["", "health", "settings", "revision"], rows)
+    return Table("Runs", ["", "healthy", "minutes", "settings", "revision"], rows)
+
+
+def _health_cell(record: Record) -> Cell:
+    if record.headline == "computed":
+        return Cell("")
+    if record.outcome == "diverged":
+        return Cell("diverged", tone="wrong")
+    return _HEALTH[record.healthy]
+
+
+def _headlines(made: Made) -> list[str]:
+    return [
+        f"{label}, seed {record.seed}: {record.headline}"
+        for label, records in made.records.items()
+        for record in records
+        if record.headline not in ("", "computed")
+    ]
 
 
 def _judgement(verdicts: Mapping[str, ClaimVerdict]) -> Judgement | None:
@@ -185,11 +211,20 @@ def _judgement(verdicts: Mapping[str, ClaimVerdict]) -> Judgement | None:
     )
     healthy = False if "does not hold" in words else True if set(words) == {"holds"} else None
     reasons = [f"{name}: {v.reason}" for name, v in verdicts.items() if v.reason]
-    return Judgement(healthy, f"Claims: {counts}", _names(verdicts), reasons[:6], 0)
+    shown = reasons if len(verdicts) <= _FEW else []
+    return Judgement(healthy, f"Claims: {counts}", _names(verdicts), shown, 0)
 
 
 def _names(verdicts: Mapping[str, ClaimVerdict]) -> str:
-    return "; ".join(f"{name} {verdict.word}" for name, verdict in verdicts.items())
+    """The claims by verdict."""
+    by_word: dict[str, list[str]] = {}
+    for name, verdict in verdicts.items():
+        by_word.setdefault(verdict.word, []).append(name)
+    return "; ".join(
+        f"{', '.join(names)} {_SEVERAL.get(word, word) if len(names) > 1 else word}"
+        for word in _TONES
+        if (names := by_word.get(word))
+    )
 
 
 def _fewest_seeds(made: Made) -> int:

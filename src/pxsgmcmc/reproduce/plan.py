@@ -106,7 +106,7 @@ class Planner:
         """The configuration of an arm."""
         settings: dict[str, Any] = {}
         if arm.method:
-            settings |= METHODS[arm.method].settings
+            settings |= METHODS[arm.method].settings_at(self.scale.name)
             settings |= settings_of(arm.method, self.scale.name, self.chosen).settings
         settings |= self._sets
         settings |= {} if STRESS in parts else _UNSTRESSED

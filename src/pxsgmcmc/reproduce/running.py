@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from pxsgmcmc.chain.code_revision import code_revision
-from pxsgmcmc.config import write_config
+from pxsgmcmc.config import Config, write_config
 from pxsgmcmc.data._locate import locate
 from pxsgmcmc.data._official import OFFICIAL
 from pxsgmcmc.errors import Interrupted
@@ -29,12 +29,16 @@ from pxsgmcmc.store.files import make_folders
 
 def check_data(tasks: Sequence[PlannedTask]) -> None:
     """Hear of missing data now, with their address, and not from the first run."""
-    configs = [task.config for task in tasks if task.config is not None]
+    check_sets([task.config for task in tasks if task.config is not None])
+    for needed in {v for task in tasks for v in task.arm.over.values() if isinstance(v, Needed)}:
+        needed.check()
+
+
+def check_sets(configs: Sequence[Config]) -> None:
+    """Raise `UserError` with its address if an official set of these is not there."""
     names = {config.data.name for config in configs if config.data is not None}
     for name in sorted(name for name in names if name in OFFICIAL):
         locate(name)
-    for needed in {v for task in tasks for v in task.arm.over.values() if isinstance(v, Needed)}:
-        needed.check()
 
 
 def make(
@@ -65,7 +69,7 @@ def make(
         print(f"{title}: computing {task.label} ({number} of {len(computed)})", flush=True)
         began = time.monotonic()
         try:
-            values, curves = compute(task.arm.compute, task.arm.over, task.seed)
+            answer = compute(task.arm.compute, task.arm.over, task.seed)
         except Interrupted as stopped:
             return stopped.signal
         write_record(
@@ -78,12 +82,12 @@ def make(
                 outcome="done",
                 healthy=None,
                 headline="computed",
-                values=values,
-                curves=curves,
+                values=answer.values,
+                curves=answer.curves,
                 config=str(dict(task.arm.over)),
                 command=command,
                 revision=code_revision(),
-                hashes={},
+                hashes=answer.hashes,
                 seconds=round(time.monotonic() - began, 1),
                 parts=task.parts,
             ),

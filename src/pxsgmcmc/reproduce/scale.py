@@ -13,7 +13,8 @@ from pxsgmcmc.errors import UserError, did_you_mean
 class Cost(NamedTuple):
     """Rough processor seconds of a run on one core, and its memory, for estimates before a start.
 
-    Those of the desk scale were measured, rounded up, on a busy machine; the others are guesses.
+    Those of the desk and of the laptop were measured, rounded up, on a busy machine; the step of
+    the laptop alone on it. Those of the paper are guesses.
 
     Attributes:
       start: of a process, until its first step.
@@ -87,10 +88,10 @@ SCALES = {
             4,
             Cost(
                 start=15.0,
-                step=0.06,
+                step=0.035,
                 expanded=1.1,
-                evaluation=400.0,
-                diagnosis=150.0,
+                evaluation=120.0,
+                diagnosis=60.0,
                 gigabytes=1.2,
             ),
             shifts=_SHIFTS,

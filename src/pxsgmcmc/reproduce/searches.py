@@ -1,16 +1,18 @@
 """The search for the settings of all methods at a scale: the same rules and effort for each.
 
-Every trial is a chain of the scale's own length, scored by the NLL of the average of all its draws
-on the validation rows; one that is not healthy cannot win while a healthy one exists. Its seeds are
-not those of the runs that are reported.
+Every trial is a chain, of the scale's own length at the desk and of 2,000 steps at the laptop. It
+is scored by the NLL of the average of all its draws on the validation rows; one that is not healthy
+cannot win while a healthy one exists. Its seeds are not those of the runs that are reported.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pxsgmcmc.config import Config
 from pxsgmcmc.jobs import Engine
+from pxsgmcmc.reproduce.estimate import chain_seconds
 from pxsgmcmc.reproduce.methods import GROUPS, METHODS
 from pxsgmcmc.reproduce.scale import Scale
 from pxsgmcmc.reproduce.settings_file import Chosen, read_settings, settings_path, write_settings
@@ -19,7 +21,8 @@ from pxsgmcmc.tuning.best_first import Rules
 from pxsgmcmc.tuning.search import Book, Study, search
 
 SEEDS = (1000, 1001)
-MOST = 14  # chains a method may use
+MOST = {"desk": 14, "laptop": 8}  # chains a method may use
+FIRST = ("SGHMC", "PX-SGHMC")  # five tables and figures need no others
 _KEPT = (
     "validation_nll",
     "mean",
@@ -32,24 +35,28 @@ _KEPT = (
     "tried",
 )
 # Where a whole chain takes long, trials are shorter.
-_TRIAL = {"laptop": {"chain.burn_in": 1000, "chain.draws": 4}, "desk": {}, "paper": {}}
+_TRIAL: dict[str, dict[str, Any]] = {
+    "desk": {},
+    "laptop": {"chain.burn_in": 1000, "chain.draws": 4, "chain.cycle_length": 250},
+}
 
 
 def study_of(scale: Scale, methods: Sequence[str]) -> Study:
     """What is searched: the axes of these methods."""
 
     def load(method: str, flags: list[str]) -> Config:
-        settings: dict[str, Any] = dict(METHODS[method].settings)
+        settings: dict[str, Any] = dict(METHODS[method].settings_at(scale.name))
         settings |= _TRIAL[scale.name] | _one_member(scale, method)
         settings |= {"evaluate.corruptions": False, "evaluate.shifts": ()}
         settings |= {"evaluate.out_of_distribution": ()}
         # Before the flags of a trial put the searched values in, the centre of the grid stands.
-        settings |= {axis.name: axis.centre for axis in METHODS[method].axes}
+        settings |= {axis.name: axis.centre for axis in METHODS[method].axes_at(scale.name)}
         pairs = zip(flags[::2], flags[1::2], strict=True)
         settings |= {flag.removeprefix("--"): _number(text) for flag, text in pairs}
         return scale.config(settings)
 
-    rules = Rules({m: METHODS[m].axes for m in methods}, SEEDS, MOST)
+    axes = {m: METHODS[m].axes_at(scale.name) for m in methods}
+    rules = Rules(axes, SEEDS, MOST[scale.name])
     return Study({m: m for m in methods}, rules, load)
 
 
@@ -69,13 +76,28 @@ def _number(text: str) -> Any:
         return float(text)
 
 
+def seconds_left(book: Book, scale: Scale) -> float:
+    """Processor seconds of the chains that a search may still make, on one core of a CPU."""
+    study = book.study
+    made = Counter(chain.method for chain in book.trials)
+    return sum(
+        chain_seconds(study.load(method, []), scale) * max(0, study.rules.most - made[method])
+        for method in study.rules.axes
+    )
+
+
+def book_of(scale: Scale, group: str, outcomes: Path) -> Book:
+    """What is known of a search, from its file."""
+    return Book(study_of(scale, GROUPS[group]), outcomes / f"{scale.name}-{group}.json")
+
+
 def find_settings(
     scale: Scale, group: str, engine: Engine, runs: Path, outcomes: Path, command: str
 ) -> int | None:
     """Search, and write the outcome to the scale's settings.
 
-    All methods are searched in one go: who settles first goes on with its runners-up until all have
-    used equally many chains.
+    Those that most tables need come first, then all in one go: who settles first goes on with its
+    runners-up until all have used equally many chains.
 
     Args:
       scale: the size.
@@ -90,13 +112,24 @@ def find_settings(
     """
     for folder in (runs, outcomes):
         make_folders(folder)
-    book = Book(study_of(scale, GROUPS[group]), outcomes / f"{scale.name}-{group}.json")
-    stopped_by = search(book, engine, runs / scale.name)
-    book.save()
+    book = book_of(scale, group, outcomes)
+    first = [method for method in GROUPS[group] if method in FIRST]
+    for methods in filter(None, (first, GROUPS[group])):
+        stopped_by = search(book, engine, runs / scale.name, methods=methods)
+        book.save()
+        _keep(book, scale, command)
+        if stopped_by is not None:
+            return stopped_by
+    return None
+
+
+def _keep(book: Book, scale: Scale, command: str) -> None:
+    """Write what leads to the settings of the scale."""
+    if not (chosen := book.chosen()):
+        return
     settings = read_settings(scale.name)
-    for method, choice in book.chosen().items():
+    for method, choice in chosen.items():
         outcome = {key: choice[key] for key in _KEPT}
         by = command if choice["over"] else f"{command}, which is not over yet"
         settings[method] = Chosen(choice["settings"], by, outcome)
     write_file(settings_path(scale.name), write_settings(scale.name, settings))
-    return stopped_by

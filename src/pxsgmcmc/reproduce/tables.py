@@ -23,7 +23,11 @@ _WORDS = {
     "burn_in": "",
     "modes": "",
     "cost": "",
+    "first": "",
+    "flow": "",
+    "bound": "",
 }
+_INITIALS = ("err", "nll", "ece", "ind", "amb", "var")
 _TITLES = {
     "auroc": "AUROC",
     "tnr95_inside": "TNR95",
@@ -119,14 +123,15 @@ def measure_title(measure: str) -> str:
     """A measure as a reader would name it.
 
     Example:
-      >>> measure_title("test/nll"), measure_title("shift cifar10.1/err")
-      ('test NLL', 'cifar10.1 ERR')
+      >>> measure_title("test/nll"), measure_title("shift cifar10.1/err_1")
+      ('test NLL', 'cifar10.1 ERR 1')
     """
     where, _, metric = measure.partition("/")
     where = where.removeprefix("shift ").removeprefix("ood ")
     where = where.replace("corruptions-", "severity ")
     where = _WORDS.get(where, where)
-    return f"{where} {_TITLES.get(metric, metric.replace('_', ' ').upper())}".strip()
+    words = [word.upper() if word in _INITIALS else word for word in metric.split("_")]
+    return f"{where} {_TITLES.get(metric, ' '.join(words))}".strip()
 
 
 def number(x: float) -> str:
@@ -163,7 +168,8 @@ def _table(
         for measure in spec.measures:
             values = [v for record in kept if (v := value(record, measure)) is not None]
             published = experiment.published.get((label, measure))
-            cells.append(PublishedCell(with_spread(values), _published(published)))
+            spread = values[:1] if measure.startswith("counts/") else values  # none over seeds
+            cells.append(PublishedCell(with_spread(spread), _published(published)))
         if any(cell.ours != MISSING or cell.published for cell in cells):
             rows.append((label, cells))
     return ShownTable(spec.caption, ["", *map(measure_title, spec.measures)], rows, spec.note)

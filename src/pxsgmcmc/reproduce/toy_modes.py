@@ -27,4 +27,4 @@ def cover(*, seed: int, reading: str, draws: int = 10_000) -> Computed:
         numbers = mixture25.run(method, STARTS, seeds=1, draws=draws, first_seed=seed).numbers[:, 0]
     means = np.asarray(numbers, float).mean(axis=0)
     values = {f"modes/{name}": float(v) for name, v in zip(_SCORES, means, strict=True)}
-    return {name: v for name, v in values.items() if np.isfinite(v)}, {}
+    return Computed({name: v for name, v in values.items() if np.isfinite(v)})

@@ -1,6 +1,8 @@
 """The first updates of a chain at the paper's size, followed one by one."""
 
 import os
+import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from pxsgmcmc.reproduce.scale import scale_named
 from pxsgmcmc.reproduce.settings_file import read_settings
 
 _LAST = 100  # updates over which kinetic temperatures are averaged
+_TOLD = 50  # updates from one line of progress to the next
 
 
 def follow(
@@ -67,8 +70,11 @@ def follow(
         return state, (likelihood, prior, half, *heat)
 
     state = sampler.init(built.position(0))
-    followed = []
+    followed, began = [], time.monotonic()
     for step in range(updates):
+        if step and step % _TOLD == 0:
+            left = (time.monotonic() - began) / step * (updates - step) / 60.0
+            print(f"  {step:,} of {updates:,} updates, {left:.0f} min left", file=sys.stderr)
         rows = batches.rows(step, 1)[0]
         state, numbers = update(state, (jnp.asarray(x[rows]), jnp.asarray(y[rows])))
         followed.append(jax.device_get(numbers))
@@ -90,7 +96,8 @@ def follow(
     curves: dict[str, list[float | None]] = {
         "first/minus_log_likelihood": [float(v) for v in table[::every, 0]]
     }
-    return {name: float(value) for name, value in values.items()}, curves
+    values = {name: float(value) for name, value in values.items()}
+    return Computed(values, curves, {"train": problem.sha256})
 
 
 def _judged(problem: Any, params: Any, split: Any) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from pxsgmcmc.run.journals import log_of, saved_states, worst_status
 from pxsgmcmc.run.places import DrawPlace, NoSuchDraw, after_first, chosen, in_turns, one_of
 from pxsgmcmc.run.representation import html_of, summary_of
 from pxsgmcmc.tree import from_arrays, nested
-from pxsgmcmc.types import Sampler, Tree
+from pxsgmcmc.types import Batch, Sampler, Tree
 
 if TYPE_CHECKING:
     from pxsgmcmc.evaluate.options import DiagnoseOptions, EvaluateOptions
@@ -104,6 +105,13 @@ class Run(RunArrays, DelegatedMethods):
         places = after_first(self._places, draws)
         view = self._copied(places)
         view.skipped = max(draws, self.skipped)
+        return view
+
+    def judged_on(self, test: Batch) -> "Run":
+        """The same draws with other test rows (x, y); results stay with it, in memory."""
+        view = self._copied(self._places)
+        view.problem = replace(self.need_problem("judged_on"), test=test)
+        view._artifacts = Artifacts(None)
         return view
 
     def _without_artifacts(self) -> "Run":

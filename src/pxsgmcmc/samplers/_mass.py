@@ -24,8 +24,8 @@ def check_mass(mass: Tree) -> Tree:
             continue
         try:
             numbers = np.asarray(leaf, float)
-        except jax.errors.ConcretizationTypeError:  # traced: its values are not known yet
-            continue
+        except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError):
+            continue  # traced: its values are not known yet
         except (TypeError, ValueError):
             numbers = np.full(1, np.nan)
         if not np.all((numbers > 0.0) & np.isfinite(numbers)):

@@ -1,12 +1,36 @@
 """What a run directory says of its estimator, so that it can predict elsewhere."""
 
+import hashlib
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from pxsgmcmc.config.data_description import DataDescription
 from pxsgmcmc.data.standardise import Standardisation
 from pxsgmcmc.sklearn.programs import EstimatorModel
+
+
+def facts_of(model: EstimatorModel, data: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """What decides a fit besides its settings, for the manifest.
+
+    Args:
+      model: network and likelihood.
+      data: inputs, targets and weights, as the program takes them.
+      names: of the classes or targets.
+    """
+    digest = hashlib.sha256()
+    for array in data:
+        digest.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
+    return {
+        "data": "data",
+        "rows": int(np.count_nonzero(data[2])),
+        "data_sha256": digest.hexdigest(),
+        "likelihood": model.likelihood.name,
+        "task": model.likelihood.task,
+        "model": model.network.name,
+        "names": list(names[:1000]),
+    }
 
 
 def described(

@@ -1,7 +1,8 @@
 """What `PXClassifier` and `PXRegressor` have in common: settings, fitting, draws, dumps."""
 
-import hashlib
+import os
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,14 @@ from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import progress_for
 from pxsgmcmc.rng import streams
 from pxsgmcmc.run import Run
-from pxsgmcmc.sklearn.described import described
+from pxsgmcmc.sklearn.described import described, facts_of
 from pxsgmcmc.sklearn.fitted import Fitted, stacked_draws, tree_of
 from pxsgmcmc.sklearn.frames import FrameOutput
 from pxsgmcmc.sklearn.networks import hashable, network_of
-from pxsgmcmc.sklearn.page import write_page
+from pxsgmcmc.sklearn.page import judged_on, write_page
 from pxsgmcmc.sklearn.programs import EstimatorModel, forward_for, prior_of, program_for
 from pxsgmcmc.sklearn.rows import WeightedRows, filled, round_size, standardisation
-from pxsgmcmc.sklearn.verdict import warn_if_unhealthy
+from pxsgmcmc.sklearn.verdict import REMEDIES, warn_if_unhealthy
 from pxsgmcmc.store import open_run
 from pxsgmcmc.store.layout import chain_folder
 from pxsgmcmc.tuning.default_prior import LAST
@@ -88,6 +89,15 @@ class PXEstimator(FrameOutput, BaseEstimator):
             weighted=fitted.weighted,
         )
 
+    def run_on(self, X: Any, y: Any) -> Run:
+        """The run with rows to judge it on: `run_on(X, y).evaluate()`, `.plot.reliability()`.
+
+        Args:
+          X: (rows, features), held out from the fit.
+          y: their labels or targets.
+        """
+        return judged_on(self, X, y)
+
     def report(
         self, path: str | Path, *, held_out: tuple[Any, Any] | None = None, title: str | None = None
     ) -> Path:
@@ -128,7 +138,11 @@ class PXEstimator(FrameOutput, BaseEstimator):
             starts=[self._start(seed, chain) for chain in range(int(self.chains))],
             data=data,
             rows=len(rows.x),
-            facts=self._facts(data, names)
+            facts=facts_of(self._model, data, names)
+            | {
+                "prior_asked": getattr(prior_of(self.prior), "name", "default"),
+                "method_asked": f"{self.sampler}, {self.expansion} factors",
+            }
             | described(self._model, names, self._feature_names(), inputs, targets),
             made_by="estimator",
             last_layer=LAST[self._model.likelihood.task],
@@ -138,10 +152,8 @@ class PXEstimator(FrameOutput, BaseEstimator):
             out=None if self.out is None else Path(self.out),
         )
         shown = progress_for(type(self).__name__, bool(self.verbose))
-        try:
+        with closing(shown), REMEDIES.for_divergence():
             records = run_chains(request, self._begun(request, shown), shown)
-        finally:
-            shown.close()
         self._keep(records, request, given, weighted, inputs, targets, names)
         warn_if_unhealthy(self.run_, stacklevel=4)  # at who calls `fit`
 
@@ -185,6 +197,8 @@ class PXEstimator(FrameOutput, BaseEstimator):
             )
         if self.prior is not None:
             prior_of(self.prior)
+        if not isinstance(self.out, str | os.PathLike | None):
+            raise UserError(f"`out` must be a path or None, got {one_line(self.out)}.")
 
     def _feature_names(self) -> tuple[str, ...]:
         return tuple(map(str, getattr(self, "feature_names_in_", ())))
@@ -216,24 +230,6 @@ class PXEstimator(FrameOutput, BaseEstimator):
         """Parameters from which a chain starts, the likelihood's own included."""
         key = jax.random.fold_in(streams(seed, chain).init, 0)
         return self._model.problem().start(self._model.network.start(key))
-
-    def _facts(self, data: Any, names: tuple[str, ...]) -> dict[str, Any]:
-        """Of the problem, for the manifest."""
-        model, prior = self._model, prior_of(self.prior)
-        digest = hashlib.sha256()
-        for array in data:
-            digest.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
-        return {
-            "data": "data",
-            "rows": int(np.count_nonzero(data[2])),
-            "data_sha256": digest.hexdigest(),
-            "likelihood": model.likelihood.name,
-            "task": model.likelihood.task,
-            "model": model.network.name,
-            "names": list(names[:1000]),
-            "prior_asked": "default" if prior is None else prior.name,
-            "method_asked": f"{self.sampler}, {self.expansion} factors",
-        }
 
     def _problem(self) -> Problem:
         """The problem in the units of the inputs as they came."""

@@ -147,7 +147,15 @@ def _linen(linen: Any, module: Any, features: int) -> Network:
         return variables["params"]
 
     def apply(params: Tree, x: Array) -> Array:
-        return module.apply({"params": params}, x)
+        try:
+            return module.apply({"params": params}, x)
+        except Exception as error:
+            if type(error).__name__ != "InvalidRngError":
+                raise
+            raise UserError(
+                "`network` must be a fixed function of its parameters, but this module draws "
+                "random numbers: switch dropout off (`deterministic=True`)."
+            ) from error
 
     return Network(type(module).__name__, hashable(module), start, apply)
 

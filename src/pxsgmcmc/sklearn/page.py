@@ -1,30 +1,37 @@
-"""The page on a fitted estimator, judged on held-out rows or on those it learned from."""
+"""A fitted estimator's run with rows to judge it on, held out or those that it learned from."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pxsgmcmc.errors import UserError
+from pxsgmcmc.run import Run
 
 
 def write_page(estimator: Any, path: str | Path, held_out: Any, title: str | None) -> Path:
     """Write it; see `PXEstimator.report`."""
-    run = estimator.run_[:]  # what is found out about a part of a run is not kept with it
-    rows, judged = tuple(run.problem.train), "judged on the rows it was fitted to"
-    if held_out is not None:
-        if not isinstance(held_out, tuple | list) or len(held_out) != 2:
-            raise UserError("`held_out` must be a pair (X, y).")
-        found: Any = validate_data(
-            estimator, *held_out, dtype=[np.float64, np.float32], multi_output=True, reset=False
-        )
-        x, y = found
-        rows = x.astype(np.float32), estimator._known_targets(y)
-        judged = f"judged on {len(x):,} held-out row{'s' if len(x) > 1 else ''}"
-    run.problem = dataclasses.replace(run.problem, test=rows)
-    return run.report(path, title=title or f"{type(estimator).__name__}, {judged}")
+    if held_out is None:
+        run, judged = estimator.run_, "the rows it was fitted to"
+        run = run.judged_on(run.problem.train)
+    elif isinstance(held_out, tuple | list) and len(held_out) == 2:
+        run = judged_on(estimator, *held_out)
+        count = len(held_out[0])
+        judged = f"{count:,} held-out row{'s' if count > 1 else ''}"
+    else:
+        raise UserError("`held_out` must be a pair (X, y).")
+    return run.report(path, title=title or f"{type(estimator).__name__}, judged on {judged}")
+
+
+def judged_on(estimator: Any, X: Any, y: Any) -> Run:
+    """The run with these rows as test rows; see `PXEstimator.run_on`."""
+    check_is_fitted(estimator)
+    found: Any = validate_data(
+        estimator, X, y, dtype=[np.float64, np.float32], multi_output=True, reset=False
+    )
+    x, y = found
+    return estimator.run_.judged_on((x.astype(np.float32), estimator._known_targets(y)))
 
 
 def known_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from pxsgmcmc.data.standardise import Standardisation
 from pxsgmcmc.errors import check_number
 from pxsgmcmc.likelihoods import gaussian
 from pxsgmcmc.likelihoods._mixture_prediction import MixturePrediction
+from pxsgmcmc.metrics._checks import check_levels
 from pxsgmcmc.sklearn.estimator import PXEstimator
 from pxsgmcmc.sklearn.frames import as_frame
 from pxsgmcmc.sklearn.rows import WeightedRows, distinct, standardisation
@@ -151,7 +152,7 @@ class PXRegressor(RegressorMixin, PXEstimator):
           X: (rows, features).
           quantiles: levels between 0 and 1.
         """
-        levels = np.atleast_1d(np.asarray(quantiles, np.float64))
+        levels = np.atleast_1d(check_levels("quantiles", quantiles))
         found = np.moveaxis(self._predicted(X).quantile(levels), 0, -1)
         if not self._one_target:
             return found

@@ -93,6 +93,15 @@ def create_chains(folder: str | Path, chains: int, config: str | None = None) ->
     manifest.write(folder, wanted, CHAINS)  # last: from here on the folder is theirs
 
 
+def check_count_of_chains(folder: str | Path, chains: int) -> None:
+    """Refuse another number of `chains` than the run in `folder` has, if there is one."""
+    folder = Path(folder)
+    single = os.path.lexists(folder / layout.MANIFEST)
+    there = 1 if single else read_chains(folder).chains if is_several(folder) else chains
+    if there != chains:
+        raise UserError(f"`chains` must be {there}, as the run in `{folder}` began, got {chains}.")
+
+
 def remove_not_begun(folder: str | Path) -> None:
     """Take away what `create_chains` made, if no chain has begun; else leave all of it."""
     folder = Path(folder)

@@ -15,6 +15,7 @@ from pxsgmcmc.problem import NETWORK, Problem
 from pxsgmcmc.progress import Show, progress_for
 from pxsgmcmc.rng import streams
 from pxsgmcmc.run import Run
+from pxsgmcmc.run.health import evidence_on
 from pxsgmcmc.tree import check_float_leaves
 from pxsgmcmc.tuning.default_prior import LAST
 from pxsgmcmc.tuning.engine.chains import run_chains
@@ -26,10 +27,18 @@ from pxsgmcmc.tuning.engine.programs import (
     make_program,
 )
 from pxsgmcmc.tuning.engine.records import Request, begun_records, check_free, check_same
+from pxsgmcmc.tuning.engine.remedies import Remedies
 from pxsgmcmc.tuning.engine.whole_run import whole_run
 from pxsgmcmc.types import Batch, Tree
 
 FACTORS = 1  # on each side of every layer
+REMEDIES = Remedies(
+    longer="Give a larger `max_seconds`, or ask for more `draws`; `run.verdict` has the details.",
+    anew="Fit again with another `seed`, or with inputs of size about one; `run.verdict` has the "
+    "details.",
+    diverged="Fit again with another `seed`, with inputs of size about one, or from smaller "
+    "`params`.",
+)
 
 
 @kept_ctrl_c()
@@ -52,8 +61,7 @@ def fit(
     follow from the curvature and the gradient noise where the chains are after some cautious steps;
     burn-in and the steps between draws follow from how long the softest direction is remembered.
     What was chosen is in `run.origin["fit"]`. Lengths depend on the speed of the machine only where
-    `max_seconds` cuts them short, rounded down then to 10, 12, 15, 20, 25, 30, 40, 50, 60 or
-    80 times a power of ten.
+    `max_seconds` cuts them short, and are rounded down then.
 
     Args:
       problem: what is fitted to which data.
@@ -110,14 +118,15 @@ def fit(
         records = begun_records(folder, chains, shown) if resume and folder is not None else None
         if records is not None:
             check_same(records, request, "resume")
-        records = run_chains(request, records, shown)
+        with REMEDIES.for_divergence():
+            records = run_chains(request, records, shown)
     finally:
         shown.close()
     run = whole_run(records, program, problem, starts[0], made_by="fit", out=folder)
     verdict = run.verdict
     if verdict.healthy is False:
         # The wrapper that keeps a Ctrl-C lies between here and the caller.
-        warnings.warn(" ".join([verdict.headline + ".", *verdict.warnings]), ChainWarning, 3)
+        warnings.warn(REMEDIES.sentence(verdict, evidence_on(run).setbacks), ChainWarning, 3)
     elif progress:
         print(f"{run.summary}; {verdict.headline}")
     return run

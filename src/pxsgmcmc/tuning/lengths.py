@@ -4,11 +4,12 @@ import math
 
 from pxsgmcmc.chain.collection import Collection
 
-SHORTEST, LONGEST = 20, 1500  # steps between draws
+SHORTEST, LONGEST = 20, 5000  # steps between draws
 SPACING = 2.5  # memories between draws: energies still repeat themselves by half after one
 BURN_IN = 6  # cycles, after the steps that led to the settings
-SETTLING = 0.3  # share of the steps that are burn-in at least, where time cuts them short
-ROUND = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80)  # at most a quarter is lost by rounding
+SETTLING = 0.25  # share of the steps that are burn-in at least, where time cuts them short
+# At most a sixth is lost by rounding.
+ROUND = (10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 30, 35, 40, 45, 50, 60, 70, 80, 90)
 USED = 0.9  # share of the time that is left that chains are given
 
 
@@ -35,7 +36,7 @@ def run_lengths(memory: float, draws: int, *, step_seconds: float, seconds: floa
 
 
 def round_number(value: float) -> int:
-    """The largest of 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, ... that is not above it.
+    """The largest of 10, 11, 12, 14, ... 80, 90, 100, 110, 120, 140, ... that is not above it.
 
     Below 10, the whole number that is not above; 1 at least.
     """

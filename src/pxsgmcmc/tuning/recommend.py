@@ -20,7 +20,7 @@ from pxsgmcmc.tuning.prediction import (
     temperatures_at,
 )
 
-SAFETY = 1.0 / 3.0  # share of the stability limit: curvatures elsewhere are not those measured
+SAFETY = 1.0 / 3.0  # share of the stability limit that a step has at most, unless told
 TOLERANCE = 0.05  # share by which temperatures may be off
 FRICTIONS = 24  # tried between the smallest and the largest
 STEPS = 5  # tried between half of the largest step and the largest
@@ -84,11 +84,12 @@ def recommend(
     cycle_length: int | None = None,
     tolerance: float = TOLERANCE,
     shuffled: bool = False,
+    safety: float = SAFETY,
 ) -> Recommendation:
     """A step size and friction whose temperatures are within a tolerance, that forget soonest.
 
-    The step is between half of the largest such step and the largest, at most a third of the
-    stability limit, and with its friction the one that forgets the softest direction soonest.
+    The step is between half of the largest such step and the largest, at most a share `safety` of
+    the stability limit, and with its friction the one that forgets the softest direction soonest.
     Gradient noise is taken for independent from batch to batch unless `shuffled`, which is the most
     heat it can bring; what shuffling takes back shows in the prediction alone. Means over
     coordinates hide that a few stiff directions carry most of the noise and are much hotter:
@@ -101,13 +102,16 @@ def recommend(
       cycle_length: steps of a cosine cycle, or None for a constant step size.
       tolerance: share by which kinetic and configurational temperatures may be off.
       shuffled: whether to count on what shuffling takes back.
+      safety: share of the stability limit that a step may have, below 1: curvatures elsewhere are
+        not those that were measured.
     """
     check_sampler(sampler)
     T = check_number("temperature", temperature, above=0.0)
     check_number("tolerance", tolerance, above=0.0, below=1.0)
+    check_number("safety", safety, above=0.0, below=1.0)
     if cycle_length is not None:
         check_count("cycle_length", cycle_length, at_least=1)
-    wanted = Wanted(sampler, T, cycle_length, tolerance, shuffled)
+    wanted = Wanted(sampler, T, cycle_length, tolerance, shuffled, safety)
     step = _largest_step(measurement, wanted)
     if step is None:
         raise UserError(
@@ -137,6 +141,7 @@ class Wanted:
     cycle_length: int | None
     tolerance: float
     shuffled: bool = False
+    safety: float = SAFETY
 
     def typical(self, step: float) -> float:
         """The constant step size that is as hot."""
@@ -154,7 +159,7 @@ def best_friction(measurement: Measurement, step: float, wanted: Wanted) -> dict
     """
     chosen: dict[str, float] = {}
     if wanted.sampler == "sgld":
-        fits = step <= SAFETY * stability_limit(measurement, "sgld", {})
+        fits = step <= wanted.safety * stability_limit(measurement, "sgld", {})
         within = (
             _is_right(terrain, step, None, wanted) for terrain in measurement.terrain.values()
         )
@@ -165,7 +170,7 @@ def best_friction(measurement: Measurement, step: float, wanted: Wanted) -> dict
             grid = np.append(grid, 2.0 * math.sqrt(terrain.softest))
         honest = []
         for g in map(float, grid):
-            fits = step <= SAFETY * sghmc_limit(measurement.largest, g)
+            fits = step <= wanted.safety * sghmc_limit(measurement.largest, g)
             if fits and _is_right(terrain, step, g, wanted):
                 honest.append((_forgetting(terrain, step, g, wanted), g))
         if not honest:
@@ -182,11 +187,11 @@ def what_it_needs(measurement: Measurement, step: float, wanted: Wanted) -> str:
         return f"{what} needs friction {values}."
     if friction is not None:
         return f"{what} is within the tolerance."
-    loosest = SAFETY * stability_limit(measurement, wanted.sampler, {"all": 0.0})
+    loosest = wanted.safety * stability_limit(measurement, wanted.sampler, {"all": 0.0})
     if step > loosest:
         return (
-            f"{what} is above a third of the stability limit, {loosest:.2g}, at any friction and "
-            "batch size."
+            f"{what} is above {wanted.safety:.2g} of the stability limit, {loosest:.2g}, at any "
+            "friction and batch size."
         )
     size = measurement.batch_size
     while size < measurement.data_size:
@@ -214,7 +219,7 @@ def with_batch_size(measurement: Measurement, batch_size: int) -> Measurement:
 
 def _largest_step(measurement: Measurement, wanted: Wanted) -> float | None:
     """By halving the interval between a step that will do and one that will not."""
-    high = SAFETY * stability_limit(measurement, wanted.sampler, {"all": 0.0})
+    high = wanted.safety * stability_limit(measurement, wanted.sampler, {"all": 0.0})
     if not math.isfinite(high):
         raise UserError(
             "`position` must be where the energy is curved upwards in some direction, got a "

@@ -180,6 +180,9 @@ class Book:
         """The leading settings of each method, with what speaks for them."""
         rules = self.study.rules
         used, wave = replay(rules, self.losses)
+        begun = {chain.method for chain in used}
+        for method in rules.axes.keys() - begun:  # searched before others, which have not begun
+            used |= replay(rules._replace(axes={method: rules.axes[method]}), self.losses)[0]
         choices = {}
         for method, axes in rules.axes.items():
             if not (standings := ranking(used, method)):
@@ -228,6 +231,7 @@ def search(
     engine: Engine,
     folder: Path,
     score: Callable[[Job], dict[str, Any]] = validation_score,
+    methods: Sequence[str] | None = None,
 ) -> int | None:
     """Try what the rules ask for until they ask no more.
 
@@ -236,11 +240,15 @@ def search(
       engine: that runs the trials.
       folder: of their run directories.
       score: from a job that is done to its "nll", "err" and health.
+      methods: only these; all if not given.
 
     Returns:
       The number of the signal that stopped it, None if the search is over.
     """
-    while wave := replay(book.study.rules, book.losses)[1]:
+    every = book.study.rules
+    chosen = every.axes if methods is None else {name: every.axes[name] for name in methods}
+    rules = every._replace(axes=chosen)
+    while wave := replay(rules, book.losses)[1]:
         chains = {job_of(book.study, chain, folder): chain for chain in wave}
 
         def on_end(job: Job, ended: Ended, chains=chains) -> str | None:

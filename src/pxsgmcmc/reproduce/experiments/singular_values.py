@@ -34,12 +34,10 @@ EXPERIMENT = Experiment(
     },
     figures=lambda scale: [
         *(
-            FigureSpec(
-                title, f"draws/{name}", "draw", name, "Thin lines are seeds, bold their mean."
-            )
-            for name, title in (
-                ("d", "Distance from the draw before"),
-                ("d_bar", "The same, relative to its length"),
+            FigureSpec(title, f"draws/{name}", "draw", y, "Thin lines are seeds, bold their mean.")
+            for name, y, title in (
+                ("d", "d", "Distance from the draw before"),
+                ("d_bar", "d̄", "The same, relative to its length"),
             )
         ),
         *(

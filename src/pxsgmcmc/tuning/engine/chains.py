@@ -32,9 +32,9 @@ from pxsgmcmc.types import Tree
 # How many times the largest energy so far, with a unit a coordinate, a chain may have. It rises by
 # half a unit a coordinate; a chain above was thrown to where its noise scale is beyond all data.
 THROWN = 2.0
-RETRIES = 3  # with half of the step size each
+RETRIES = 6  # with half of the step size each
 FINDING = 0.4  # share of the time after which the curvature is not looked at again
-TIMED = 50  # steps that say how long one takes
+TIMED, TIMED_SLOW = 50, 20  # steps that say how long one takes
 
 
 class _Advance:
@@ -149,7 +149,7 @@ def _found(request: Request, stepper: Stepper, positions: Tree) -> Any:
         state, found, taken = find_settings(scout, positions, spec.sampler, ends)
     state = _beginning(program, state)
     stepper = dataclasses.replace(stepper, masses=found.settings.masses)
-    timed = 5 if spec.slow else TIMED
+    timed = TIMED_SLOW if spec.slow else TIMED
     began = time.monotonic()
     h, friction = found.settings.step_size, found.settings.friction
     jax.block_until_ready(stepper.steps(state, 0, timed, h, friction)[0].step)
@@ -176,9 +176,11 @@ def _stepper(request: Request, program: Program, seed: int) -> Stepper:
     batches: list[Any] = [_AllRows() for _ in keys]
     if spec.batch:
         batches = [Batches(k.batches, data_size=rows, batch_size=spec.batch) for k in keys]
-    own: Any = [(k.noise, k.augment) for k in keys]
-    if not spec.slow:
-        own = jax.tree.map(lambda *each: jax.numpy.stack(each), *own)
+    stack = jax.numpy.stack
+    own = [
+        (stack([k.noise for k in keys[part]]), stack([k.augment for k in keys[part]]))
+        for part in spec.parts
+    ]
     data = jax.tree.map(jax.numpy.asarray, request.data)
     none = (1.0,) * len(jax.tree.leaves(jax.eval_shape(program.expanded, request.starts[0])))
     return Stepper(program, data, rows, batches, own, none, request.last_layer)

@@ -5,8 +5,10 @@ expansion are. Data, weights, step size, friction, masses, the scale of the defa
 are arguments. So whoever keeps a program compiles nothing for a second fit of the same shapes, and
 gradients that are measured come from the program that samples.
 
-Chains run side by side in a loop on the device. XLA on CPU runs a convolution there 4 to 8 times
-slower than outside, so networks with convolutions take a Python loop, a thread for each core.
+Chains run side by side in a loop on the device; on a CPU, where such a loop keeps one core busy,
+half of them in a thread each. XLA on CPU runs a convolution in a loop 4 to 8 times slower than
+outside, so networks with convolutions take a Python loop, a thread for each core, on packed
+positions. They are compiled with all optimisations, for steps that take half the time.
 """
 
 import functools
@@ -29,7 +31,8 @@ from pxsgmcmc.problem import Problem
 from pxsgmcmc.samplers import sghmc, sgld, sgnht
 from pxsgmcmc.tree import size
 from pxsgmcmc.tuning.default_prior import default_prior
-from pxsgmcmc.types import Array, Batch, Sampler, Tree
+from pxsgmcmc.tuning.engine.packing import Packing
+from pxsgmcmc.types import Array, Batch, Potential, Sampler, Tree
 
 FACTOR_VARIANCE = 0.02  # around the identity, well below 1 / width
 SAMPLERS = {"sghmc": sghmc, "sgnht": sgnht, "sgld": sgld}
@@ -47,7 +50,7 @@ class Spec:
       sampler: "sghmc", "sgnht" or "sgld".
       chains: how many.
       batch: rows a step sees; 0 for all.
-      executor: "scan" for chains side by side on the device, "loop" for a thread each.
+      executor: "scan" for chains side by side on the device, "loop" for one by one.
     """
 
     prior: priors.Prior | None
@@ -61,6 +64,17 @@ class Spec:
     def slow(self) -> bool:
         """Whether gradients are so dear that fewer are spent on measurements."""
         return self.executor == "loop"
+
+    @property
+    def parts(self) -> list[slice]:
+        """Chains that share a call of what is compiled; on a CPU each part has a thread.
+
+        They do not depend on the number of cores, so draws do not either.
+        """
+        one = 1 if self.slow else self.chains
+        if not self.slow and jax.default_backend() == "cpu" and self.chains % 2 == 0:
+            one //= 2
+        return [slice(first, first + one) for first in range(0, self.chains, one)]
 
 
 class Settings(NamedTuple):
@@ -89,7 +103,7 @@ class Program(NamedTuple):
     Attributes:
       problem: whose network and likelihood it has; data are arguments.
       spec: what else it depends on.
-      advance: (states, count, rows, data, settings, keys, active) -> states, sums.
+      advance: (states, count, rows, data, settings, keys of each part, active) -> states, sums.
     """
 
     problem: Problem
@@ -139,21 +153,25 @@ def make_program(problem: Problem, spec: Spec) -> Program:
     augment = problem.augment
     kind = jnp.result_type(float)
 
-    def energy(last_layer: Any) -> PosteriorPotential:
+    def energy(last_layer: Any, packing: Packing | None) -> Potential:
         def log_likelihood(params: Tree, batch: Batch) -> Array:
             x, y, weights = batch
             # The energy takes the mean over rows; what is wanted is the sum.
             return weights * problem.log_likelihood(params, (x, y)) * float(len(weights))
 
         prior = default_prior(problem, last_layer) if spec.prior is None else spec.prior
-        return PosteriorPotential(log_likelihood, 1, prior, factor_prior(), problem)
+        whole = PosteriorPotential(log_likelihood, 1, prior, factor_prior(), problem)
+        return whole if packing is None else lambda q, batch: whole(packing.unpack(q), batch)
 
-    def transition(state: Any, keys: Any, batch: Batch, settings: Settings) -> Any:
+    def transition(
+        state: Any, keys: Any, batch: Batch, settings: Settings, packing: Packing | None = None
+    ) -> Any:
         noise, augmenting = keys
         if augment is not None:
             x, y, weights = batch
             batch = augment(jax.random.fold_in(augmenting, state.step), x), y, weights
-        sampler = sampler_of(spec.sampler, energy(settings.last_layer), settings, state.position)
+        here = energy(settings.last_layer, packing)
+        sampler = sampler_of(spec.sampler, here, settings, state.position)
         after, info = sampler.step(jax.random.fold_in(noise, state.step), state, batch)
         heat = {}
         if spec.sampler != "sgld":
@@ -181,31 +199,60 @@ def make_program(problem: Problem, spec: Spec) -> Program:
             )
             return after, reported(i, sums, energy, heat)
 
-        empty = _no_sums(spec, state.position, (spec.chains,), kind)
+        empty = _no_sums(spec, state.position, active.shape, kind)
         return jax.lax.fori_loop(0, count, body, (state, empty))
 
-    @functools.partial(jax.jit, compiler_options=quick_options())
-    def one(carry, i, rows, data, settings, keys):
+    @functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
+    def one(packing, carry, i, rows, data, settings, keys):
         state, sums = carry
-        state, (energy, heat) = transition(state, keys, take(data, rows[i]), settings)
-        return state, reported(i, sums, energy, heat)
+        state, report = transition(state, keys, take(data, rows), settings, packing)
+        return state, reported(i, sums, *report)
+
+    def one_by_one(state, count, rows, data, settings, keys, active):
+        """Of one chain, its leading axis kept."""
+        mine = jax.tree.map(lambda x: np.asarray(x)[0], state)
+        sums = _no_sums(spec, mine.position, (), kind)
+        if active[0]:
+            packing = Packing.of(mine.position)
+            settings = settings._replace(masses=packing.masses(settings.masses))
+            mine = packing.packed_state(mine)
+            carry = mine, _no_sums(spec, mine.position, (), kind)
+            keys = jax.tree.map(lambda x: x[0], keys)
+            for i in range(int(count)):
+                carry = one(packing, carry, np.int32(i), rows[0][i], data, settings, keys)
+            mine, sums = jax.tree.map(np.asarray, carry)
+            mine = packing.unpacked_state(mine)
+        return jax.tree.map(lambda x: np.asarray(x)[None], (mine, sums))
+
+    parts, compiled, called = spec.parts, dict[Any, Any](), list[bool]()
+
+    def ahead(*arguments: Any) -> Any:
+        """`side_by_side`, compiled for arguments like these where JAX has the caller's settings."""
+        kinds = tuple((x.shape, x.dtype) for x in jax.tree.leaves(arguments))
+        if kinds not in compiled:
+            compiled[kinds] = side_by_side.lower(*arguments).compile()
+        return compiled[kinds]
 
     def in_threads(state, count, rows, data, settings, keys, active):
-        def follow(chain: int) -> Any:
-            mine = jax.tree.map(lambda x: np.asarray(x)[chain], (state, rows))
-            carry = mine[0], _no_sums(spec, mine[0].position, (), kind)
-            table, own = jnp.asarray(mine[1]), keys[chain]
-            for i in range(int(count) if active[chain] else 0):
-                carry = one(carry, np.int32(i), table, data, settings, own)
-            return jax.tree.map(np.asarray, carry)
-
-        with ThreadPoolExecutor(len(cores())) as pool:
-            found = list(pool.map(follow, range(spec.chains)))
-        return jax.tree.map(lambda *x: np.stack(x), *found)
+        state = jax.tree.map(np.asarray, state)
+        cut = [jax.tree.map(lambda x: x[part], (state, rows, active)) for part in parts]  # noqa: B023
+        given = [
+            (q, count, i, data, settings, key, a) for (q, i, a), key in zip(cut, keys, strict=True)
+        ]
+        go = one_by_one if spec.slow else ahead(*given[0])
+        # The first call compiles; two threads would do so at once, each for itself.
+        threads = min(len(parts), len(cores())) if called else 1
+        called.append(True)
+        with ThreadPoolExecutor(threads) as pool:
+            each = pool.map(lambda mine: jax.tree.map(np.asarray, go(*mine)), given)
+            return jax.tree.map(lambda *x: np.concatenate(x), *each)
 
     def advance(state, count, rows, data, settings, keys, active):
-        run = in_threads if spec.slow else side_by_side
-        state, (first, last, total, heats) = run(state, count, rows, data, settings, keys, active)
+        if len(parts) > 1 or spec.slow:
+            found = in_threads(state, count, rows, data, settings, keys, active)
+        else:
+            found = side_by_side(state, count, rows, data, settings, keys[0], active)
+        state, (first, last, total, heats) = found
         h: Any = np.broadcast_to(settings.step_size, (spec.chains,))
         none: Any = np.zeros(spec.chains, kind)
         return state, StepSums(total, first, last, count * h, h, h, none, none, heats)

@@ -10,6 +10,7 @@ from pxsgmcmc.chain.under_way import Record
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.progress import Progress
 from pxsgmcmc.store import create_chains, create_run, open_run
+from pxsgmcmc.store.chains import check_count_of_chains
 from pxsgmcmc.store.layout import MANIFEST, chain_folder
 from pxsgmcmc.store.targets import check_outside
 from pxsgmcmc.tuning.engine.programs import Program
@@ -119,11 +120,20 @@ def check_free(out: Path | None, remedy: str) -> None:
 
 def begun_records(out: Path, chains: int, progress: Progress) -> list[Record] | None:
     """The records of a run directory, open for writing; None if there is no run."""
+    check_count_of_chains(out, chains)
     folders = [chain_folder(out, n) for n in range(chains)] if chains > 1 else [out]
     if not (folders[0] / MANIFEST).exists():
         check_outside(out, "out")  # where one will be made
         return None
-    return [open_run(folder, writable=True, say=progress.say) for folder in folders]
+    records: list[Record] = []
+    try:
+        for folder in folders:
+            records.append(open_run(folder, writable=True, say=progress.say))
+    except BaseException:
+        for record in records:  # the others stay locked otherwise
+            record.close()
+        raise
+    return records
 
 
 def check_same(records: list[Record], request: Request, name: str) -> None:

@@ -29,12 +29,12 @@ from pxsgmcmc.types import Tree
 # Steps between the first looks at the curvature, and the share of the momentum that each loses:
 # what falls from a start to the posterior must not keep the speed, it would overshoot.
 FALLING = ((50, 0.2), (50, 0.2), (100, 0.1), (100, 0.05))
-# After them chains move as they will in the end, for a memory or so at a time, until the honest
-# step falls by no more than this share: damped, they would seem to stand still long before.
-LOOKS, STEADY = 10, 0.2
-STRETCH = (100, 500)  # steps at least and at most
+# After them chains move as they will in the end, each time for as many steps as they have taken,
+# until the honest step falls by no more than this share: what grows slowly, such as curvature where
+# noise is learned, seems to stand still over any stretch of a fixed length.
+LOOKS, STEADY, LEAST = 5, 0.2, 1200  # looks at most, and steps before the last one at least
 CAUTION = 0.5  # share of the honest step
-SAFETY = 0.4  # share of the stability limit: curvatures elsewhere are not those measured
+SAFETY = 0.5  # share of the stability limit: curvatures elsewhere are not those measured
 ATTEMPTS = 6  # at a stretch, each with half of the step before
 HOT = 1.5  # kinetic temperature of a stretch from which it is tried again
 LONGEST_MEMORY = 1000.0  # steps, where nothing holds any direction
@@ -75,11 +75,13 @@ def find_settings(
     taken, before = 0, 0.0
     for look in range(len(FALLING) + LOOKS):
         found = _without_noise(stepper, flat, flat.vectors(state.position)[:1])
-        steps, damping = round(np.clip(found.memory, *STRETCH)), 0.0
+        steps, damping = taken, 0.0
         if look < len(FALLING):
             steps, damping = FALLING[look]
-        elif found.settings.step_size > (1.0 - STEADY) * before or time.monotonic() > ends:
-            break  # curvature has stopped growing
+        else:
+            steady = taken >= LEAST and found.settings.step_size > (1.0 - STEADY) * before
+            if steady or time.monotonic() > ends:
+                break
         before = found.settings.step_size if look >= len(FALLING) else np.inf
         h, friction = CAUTION * found.settings.step_size, found.settings.friction
         state, _ = cautious(stepper, state, taken, steps, h, friction, damping)

@@ -28,8 +28,7 @@ class Stepper:
       data: (x, y, weights), perhaps filled up with rows of no weight.
       count: rows that are not filling.
       streams: rows of each chain's steps.
-      keys: of the noise and of the augmentation, stacked; a pair for each chain where they run one
-        after the other.
+      keys: of the noise and of the augmentation of the chains of each part, stacked.
       masses: of each leaf of a position.
       last_layer: scale of the default prior.
     """
@@ -77,7 +76,8 @@ class Stepper:
         """The program, with arrays of the types and shapes that it was compiled for."""
         table = np.zeros((self.spec.chains, 1, 1), np.int32)
         if rows is not None and self.spec.batch:
-            table = np.zeros((self.spec.chains, self.most, self.spec.batch), np.int32)
+            many = rows.shape[1] if self.spec.slow else self.most  # a shape of a compiled program
+            table = np.zeros((self.spec.chains, many, self.spec.batch), np.int32)
             table[:, : rows.shape[1]] = rows
         return self.program.advance(
             state,
