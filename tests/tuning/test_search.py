@@ -109,6 +109,11 @@ def test_what_is_not_healthy_wins_only_if_nothing_is(tmp_path):
         assert found["healthy"] == [False if best > hot else None] * 2
         assert found["validation_nll"] == [abs(math.log2(best / 4e-3))] * 2
 
+    # Unless trials are too short for any chain to settle.
+    short = Book(study._replace(health_first=False), tmp_path / "short.json")
+    search(short, MadeUp(), tmp_path, lambda job: score(job, 3e-3))
+    assert short.chosen()["SGHMC"]["settings"]["sampler.step_size.peak"] == 4e-3
+
 
 def test_a_search_that_is_stopped_anywhere_loses_no_trial_and_goes_on(tmp_path):
     path = tmp_path / "outcome.json"

@@ -2,9 +2,9 @@
 
 A trial samples and evaluates a run directory of its own, and is scored by the NLL of the average of
 all its draws on the validation rows; its process does not have the test rows. Health comes before
-the score: a chain that has not settled or is too hot cannot win while there is a healthy one. A
-search that was killed loses no finished trial: it reads the file, finds the run directories, and
-goes on.
+the score, unless told: a chain that has not settled or is too hot cannot win while there is a
+healthy one. A search that was killed loses no finished trial: it reads the file, finds the run
+directories, and goes on.
 """
 
 import functools
@@ -41,12 +41,15 @@ class Study(NamedTuple):
       rules: how settings are tried.
       load: from the name of a configuration and flags over it to the configuration.
       base: flags over the configurations, for all chains.
+      health_first: whether a chain that is not healthy comes after all healthy ones. Trials that
+        are too short for any chain to settle are better compared by their scores alone.
     """
 
     configs: dict[str, str]
     rules: Rules
     load: Callable[[str, list[str]], Config]
     base: tuple[str, ...] = ()
+    health_first: bool = True
 
 
 def settings_of(rules: Rules, chain: PlannedChain) -> dict[str, Any]:
@@ -148,8 +151,9 @@ class Book:
 
     @property
     def losses(self) -> dict[PlannedChain, float]:
-        """The score of every chain; infinite where it diverged."""
-        return {chain: _loss(outcome) for chain, outcome in self.trials.items()}
+        """What the rules compare by; infinite where a chain diverged."""
+        by_health = UNHEALTHY if self.study.health_first else 0.0
+        return {chain: _loss(outcome, by_health) for chain, outcome in self.trials.items()}
 
     def add(self, chain: PlannedChain, outcome: dict[str, Any]) -> str:
         """Keep an outcome; returns a sentence on it and on who leads."""
@@ -213,10 +217,10 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return statistics.fmean(known) if len(known) == len(values) else None
 
 
-def _loss(outcome: Mapping[str, Any]) -> float:
+def _loss(outcome: Mapping[str, Any], unhealthy: float) -> float:
     if outcome["nll"] is None:
         return math.inf
-    return outcome["nll"] + UNHEALTHY * (outcome["healthy"] is False)
+    return outcome["nll"] + unhealthy * (outcome["healthy"] is False)
 
 
 def validation_score(job: Job) -> dict[str, Any]:
