@@ -43,7 +43,24 @@ def test_the_recommended_step_is_within_its_bounds(found, name, cycle_length):
 def test_a_step_much_larger_is_not_honest_at_any_friction(found, name):
     best = found.recommend(name)
     larger = found.describe(name, 2.3 * best.step_size, best.friction or None)
-    assert "needs batches of" in larger or "above a third" in larger
+    assert "needs batches of" in larger or "a third of the stability limit" in larger
+
+
+def test_what_is_beyond_stability_is_told_from_the_limit_itself(found):
+    limit = found.predict("sgld", 1e-6).limit
+    sentence = found.describe("sgld", 0.5 * limit).splitlines()[1]
+    assert f"above {limit / 3.0:.2g}, a third of the stability limit" in sentence
+    assert "friction" not in sentence  # SGLD has none
+    assert "whatever the friction and the batch size" in found.describe("sghmc", 1.0, 1.0)
+
+
+def test_settings_that_are_honest_are_not_told_to_change(found):
+    best = found.recommend("sghmc")
+    assert "is within the tolerance." in found.describe("sghmc", best.step_size, best.friction)
+    slower = found.describe("sghmc", 0.5 * best.step_size, 2.0 * best.friction["base"])
+    assert "is within the tolerance with friction" in slower and "forgets soonest" in slower
+    hot = found.describe("sghmc", best.step_size, 0.05 * best.friction["base"])
+    assert "needs friction" in hot
 
 
 def test_less_noise_and_a_looser_tolerance_allow_a_larger_step(found):

@@ -12,9 +12,9 @@ from pxsgmcmc.config.schema import Config, Measured
 from pxsgmcmc.config.validate import automatic_settings
 from pxsgmcmc.errors import UserError
 from pxsgmcmc.tuning.flat_energy import FlatEnergy
+from pxsgmcmc.tuning.honest import SAFETY, TOLERANCE, Wanted, best_friction
 from pxsgmcmc.tuning.pilot import Pilot, pilot_along
 from pxsgmcmc.tuning.prediction import stability_limit
-from pxsgmcmc.tuning.recommend import SAFETY, TOLERANCE, Wanted, best_friction
 from pxsgmcmc.tuning.settle import settle
 
 SETTLE = 1000  # steps of a cautious chain before measuring; fewer if the run itself is shorter

@@ -14,12 +14,11 @@ from pxsgmcmc.posterior import potential as default_potential
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.tuning.combine import combine
 from pxsgmcmc.tuning.flat_energy import FlatEnergy
+from pxsgmcmc.tuning.honest import TOLERANCE, Wanted
 from pxsgmcmc.tuning.measure import Measurement, measure
 from pxsgmcmc.tuning.prediction import SAMPLERS, Prediction, friction_by_group, predict
 from pxsgmcmc.tuning.recommend import (
-    TOLERANCE,
     Recommendation,
-    Wanted,
     one_line,
     recommend,
     what_it_needs,
@@ -102,7 +101,7 @@ class Pilot:
         by_group = friction_by_group(self.measurement, sampler, friction)
         wanted = Wanted(sampler, self.temperature, self.cycle_length, TOLERANCE)
         text = one_line(sampler, step_size, by_group, self.cycle_length, prediction)
-        return f"{text}\n  {what_it_needs(self.measurement, step_size, wanted)}"
+        return f"{text}\n  {what_it_needs(self.measurement, step_size, wanted, by_group)}"
 
     def __repr__(self) -> str:
         """What was measured, and one recommendation per sampler."""

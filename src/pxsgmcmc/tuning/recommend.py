@@ -7,9 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pxsgmcmc.errors import UserError, check_count, check_number
-from pxsgmcmc.tuning.correlation import sghmc_relaxation
-from pxsgmcmc.tuning.cycles import cosine_cycle, typical_step_size
-from pxsgmcmc.tuning.laws import GroupTerrain, sghmc_limit, sgnht_friction
+from pxsgmcmc.tuning.honest import (
+    SAFETY,
+    TOLERANCE,
+    Wanted,
+    best_friction,
+    is_honest,
+    steps_to_forget,
+)
 from pxsgmcmc.tuning.measure import Measurement
 from pxsgmcmc.tuning.prediction import (
     SAMPLERS,
@@ -17,12 +22,8 @@ from pxsgmcmc.tuning.prediction import (
     check_sampler,
     predict,
     stability_limit,
-    temperatures_at,
 )
 
-SAFETY = 1.0 / 3.0  # share of the stability limit that a step has at most, unless told
-TOLERANCE = 0.05  # share by which temperatures may be off
-FRICTIONS = 24  # tried between the smallest and the largest
 STEPS = 5  # tried between half of the largest step and the largest
 
 
@@ -132,66 +133,43 @@ def recommend(
     return Recommendation(sampler, step, friction, T, cycle_length, prediction, remedy)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What a step has to keep to."""
-
-    sampler: str
-    temperature: float
-    cycle_length: int | None
-    tolerance: float
-    shuffled: bool = False
-    safety: float = SAFETY
-
-    def typical(self, step: float) -> float:
-        """The constant step size that is as hot."""
-        length = self.cycle_length
-        return step if length is None else typical_step_size(cosine_cycle(step, length))
-
-
-def best_friction(measurement: Measurement, step: float, wanted: Wanted) -> dict[str, float] | None:
-    """Group -> friction with which a step is honest; None if there is none.
+def what_it_needs(
+    measurement: Measurement,
+    step: float,
+    wanted: Wanted,
+    given: Mapping[str, float] | None = None,
+) -> str:
+    """A sentence on the friction or the batch size that would make a step honest.
 
     Args:
       measurement: of the energy.
       step: step size or peak.
       wanted: sampler, temperature, cycle and tolerance.
+      given: group -> friction that is set already.
     """
-    chosen: dict[str, float] = {}
-    if wanted.sampler == "sgld":
-        fits = step <= wanted.safety * stability_limit(measurement, "sgld", {})
-        within = (
-            _is_right(terrain, step, None, wanted) for terrain in measurement.terrain.values()
-        )
-        return {} if fits and all(within) else None
-    for name, terrain in measurement.terrain.items():
-        grid = np.geomspace(1e-4 / step, 0.5 / step, FRICTIONS)
-        if terrain.softest > 0.0:  # critically damped, in the softest direction
-            grid = np.append(grid, 2.0 * math.sqrt(terrain.softest))
-        honest = []
-        for g in map(float, grid):
-            fits = step <= wanted.safety * sghmc_limit(measurement.largest, g)
-            if fits and _is_right(terrain, step, g, wanted):
-                honest.append((_forgetting(terrain, step, g, wanted), g))
-        if not honest:
-            return None
-        chosen[name] = min(honest)[1]
-    return chosen
-
-
-def what_it_needs(measurement: Measurement, step: float, wanted: Wanted) -> str:
-    """A sentence on the friction or the batch size that would make a step honest."""
     what = f"A step of {step:g}"
     if friction := best_friction(measurement, step, wanted):
-        values = "/".join(f"{_rounded(g):g}" for g in friction.values())
+        values, has = (
+            "/".join(f"{_rounded(g):g}" for g in by_group.values())
+            for by_group in (friction, given or {})
+        )
+        if values == has:
+            return f"{what} is within the tolerance."
+        if given and is_honest(measurement, step, given, wanted):
+            return (
+                f"{what} is within the tolerance with friction {has}; with {values} the chain "
+                "forgets soonest."
+            )
         return f"{what} needs friction {values}."
     if friction is not None:
         return f"{what} is within the tolerance."
     loosest = wanted.safety * stability_limit(measurement, wanted.sampler, {"all": 0.0})
     if step > loosest:
+        # What depends on the curvature alone: gradient noise has no part in it.
+        share = "a third" if wanted.safety == SAFETY else f"{wanted.safety:.2g}"
         return (
-            f"{what} is above {wanted.safety:.2g} of the stability limit, {loosest:.2g}, at any "
-            "friction and batch size."
+            f"{what} is above {loosest:.2g}, {share} of the stability limit, whatever the "
+            f"{'friction and the ' if wanted.sampler != 'sgld' else ''}batch size."
         )
     size = measurement.batch_size
     while size < measurement.data_size:
@@ -249,45 +227,13 @@ def _soonest(
         if not friction:  # SGLD has no other way to be faster
             return step, friction
         slowest = max(
-            _forgetting(terrain, step, friction[name], wanted)
+            steps_to_forget(terrain, step, friction[name], wanted)
             for name, terrain in measurement.terrain.items()
         )
         if best is None or slowest < best[0]:
             best = slowest, step, friction
     assert best is not None, "a step that is rounded down from an honest one is honest"
     return best[1:]
-
-
-def _is_right(terrain: GroupTerrain, step: float, friction: float | None, wanted: Wanted) -> bool:
-    T, sampler, acting, held = wanted.temperature, wanted.sampler, friction, wanted.temperature
-    if sampler == "sgnht" and friction is not None:
-        acting, sampler = _acting_friction(terrain, step, friction, wanted), "sghmc"
-        if math.isnan(acting):
-            return False
-        held = friction * T / acting
-    h, shuffled = wanted.typical(step), wanted.shuffled
-    found = temperatures_at(terrain, sampler, h, acting, held, shuffled=shuffled)
-    off = [abs(value / T - 1.0) for value in (found.kinetic, found.configurational)]
-    if friction is not None and acting is not None:
-        # The thermostat keeps the mean right and makes directions without gradient noise as much
-        # too cold as it has to act against those that have it.
-        off.append((acting / friction - 1.0) / 2.0)
-    return all(math.isnan(value) or value <= wanted.tolerance for value in off)
-
-
-def _forgetting(terrain: GroupTerrain, step: float, friction: float, wanted: Wanted) -> float:
-    """Steps to forget the softest direction; where nothing holds it, less friction is better."""
-    if wanted.sampler == "sgnht":
-        friction = _acting_friction(terrain, step, friction, wanted)
-    if terrain.softest <= 0.0:
-        return friction
-    return sghmc_relaxation(terrain.softest, wanted.typical(step), friction)
-
-
-def _acting_friction(terrain: GroupTerrain, step: float, friction: float, wanted: Wanted) -> float:
-    """Where the thermostat settles."""
-    held = {"friction": friction, "temperature": wanted.temperature, "shuffled": wanted.shuffled}
-    return sgnht_friction(terrain, wanted.typical(step), **held)
 
 
 def _rounded_down(value: float) -> float:
