@@ -1,6 +1,7 @@
 """The search over made-up trials: it finds the best, stops early, survives, keeps to its limits."""
 
 import pytest
+from msgspec.structs import replace
 
 from pxsgmcmc.errors import Diverged, UserError
 from pxsgmcmc.jobs import Ended
@@ -107,6 +108,10 @@ def test_when_all_diverge_it_says_what_was_tried_and_how_far_one_may_go(tmp_path
         raise_if_all_diverged(book.tuning)
     for words in ("All 6 trials diverged", "prior.variance", "stable up to 0.2", "=0.002:0.07"):
         assert words in str(error.value)
+    assert "another `--out`" in str(error.value)  # the folder keeps to the ranges it began with
+    one = replace(book.tuning, trials=book.tuning.trials[:1])
+    with pytest.raises(Diverged, match=r"^The only trial .* 0\.0125, prior\.variance 2\.69\);"):
+        raise_if_all_diverged(one)
     raise_if_all_diverged(searched(tmp_path / "ok", Tpe(tmp_path, 0), MadeUp(), 2).tuning)
 
 

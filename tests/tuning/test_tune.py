@@ -137,6 +137,12 @@ def test_bad_input_is_answered_in_one_sentence_before_anything_runs(config, tmp_
     assert_one_line(tuned("--engine", "slurmm"), 2, "`--engine` cannot be 'slurmm'", "mean `slurm`")
     assert_one_line(tuned("--space", "prior.variance=-1:1"), 2, "above 0 for prior.variance")
     assert_one_line(tuned("--tune.space.prior.variance", "[-1, 1]"), 2, "above 0 for prior.varia")
+    assert_one_line(tuned("--space", "prior.varianc"), 2, "no setting", "mean `prior.variance`")
+    assert_one_line(tuned("--space", "variance"), 2, "no setting 'variance'", "`prior.variance`")
+    assert_one_line(tuned("--space", "nothing"), 2, "'nothing'", "known: sampler.step_size")
+    assert_one_line(tuned("--space", "prior.family"), 2, "settings that are numbers")
+    depth = ("--space", "expansion.out=0:2", "--search", "best-first")
+    assert_one_line(tuned(*depth), 2, "cannot search expansion.out", "`--search tpe`")
     assert_one_line(tuned("--budget", "soon"), 2, "`--budget`", "30m")
     assert_one_line(tuned("--trials", "0"), 2, "`trials`")
     assert_one_line(tuned("--search", "grid"), 2, "`search`", "best-first")
@@ -145,9 +151,11 @@ def test_bad_input_is_answered_in_one_sentence_before_anything_runs(config, tmp_
     text = config.read_text()
     config.write_text(text.replace("validation = 0.25\n", ""))
     assert_one_line(tuned(), 2, "validation split", "data.validation")
+    config.write_text(text)  # ten steps, which take a moment, but a process starts and compiles
+    assert_one_line(tuned("--budget", "0.01s"), 2, "`--budget` must leave time for one trial")
     config.write_text(text.replace("cycle_length = 3", "cycle_length = 100_000_000"))
     assert_one_line(tuned("--budget", "2s"), 2, "`--budget` must leave time for one trial")
-    assert not (tmp_path / "out" / "trials").exists()
+    assert not (tmp_path / "out").exists()
     assert_one_line(call("tune", "no-such"), 2, "no-such")
 
 

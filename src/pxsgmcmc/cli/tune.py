@@ -70,7 +70,9 @@ def tune_config(
     folder = Path(out) if out is not None else Path("runs") / f"{Path(config).stem}-tune"
     check_own_folder(folder, "--out", "an earlier search", sign=TRIALS)
 
-    places = _flags(engine=engine if engine != "local" else None, out=out)
+    places = _flags(engine=engine if engine != "local" else None)
+    places += ["--at-once", str(at_once)] if at_once is not None else []
+    places += _flags(out=out)
     again = [config, *_flags(trials=trials, budget=budget, search=search), *places]
     again += [word for setting in space for word in ("--space", setting)]
     go_on = f"go on with:\n  pxsgmcmc tune {shlex.join([*again, *settings])}"

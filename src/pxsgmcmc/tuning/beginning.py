@@ -15,7 +15,14 @@ from pxsgmcmc.results import SearchRange, Tuning
 from pxsgmcmc.tuning.halving import lengths_of
 from pxsgmcmc.tuning.optuna_search import Tpe, is_installed
 from pxsgmcmc.tuning.proposals import BestFirst, Proposer
-from pxsgmcmc.tuning.space import Asked, check_bounds, search_ranges, value_of, with_values
+from pxsgmcmc.tuning.space import (
+    Asked,
+    check_bounds,
+    check_names,
+    search_ranges,
+    value_of,
+    with_values,
+)
 from pxsgmcmc.tuning.trial_book import TrialBook
 from pxsgmcmc.tuning.trial_loop import Limits, steps_of
 
@@ -87,14 +94,16 @@ def begin(
         _check_budget(config, limits, book.tuning.seconds_per_step)
         say(f"going on with the {len(book.tuning.trials)} trials in {folder}")
         return book
-    check_bounds(asked)  # before anything is measured
+    check_names(config, asked)  # before anything is measured
+    check_bounds(asked)
     from pxsgmcmc.config.build import method_name
     from pxsgmcmc.tuning.starting_point import starting_point
 
     found = starting_point(config, problem)
-    _check_budget(config, limits, found.seconds_per_step)
+    _check_budget(config, limits, found.seconds_per_step, found.seconds_to_start)
     start = with_kept(found.config, asked)
     ranges = search_ranges(start, asked)
+    proposer.check(ranges)
     ranges, starts = _starts(config, ranges, asked, measured=found.stable_to is not None)
     book = TrialBook(
         folder,
@@ -119,8 +128,10 @@ def begin(
     return book
 
 
-def _check_budget(config: Config, limits: Limits, seconds_per_step: float) -> None:
-    needed = seconds_per_step * steps_of(config, config.chain.draws)
+def _check_budget(
+    config: Config, limits: Limits, seconds_per_step: float, seconds_to_start: float = 0.0
+) -> None:
+    needed = seconds_to_start + seconds_per_step * steps_of(config, config.chain.draws)
     if limits.seconds < needed:
         raise UserError(
             "`--budget` must leave time for one trial, which takes at least "

@@ -67,7 +67,8 @@ def raise_if_all_diverged(tuning: Tuning) -> None:
     tried = []
     for place in tuning.ranges:
         values = [trial.settings[place.name] for trial in tuning.trials]
-        tried.append(f"{place.name} {min(values):g} to {max(values):g}")
+        low, high = f"{min(values):g}", f"{max(values):g}"
+        tried.append(f"{place.name} {low}" + (f" to {high}" if low != high else ""))
     step = tuning.ranges[0].name
     smallest = min(t.settings.get(step, 0.0) for t in tuning.trials)
     if tuning.stable_to is None:
@@ -76,8 +77,13 @@ def raise_if_all_diverged(tuning: Tuning) -> None:
         limit = tuning.stable_to
         advice = f"the pilot predicts that steps are stable up to {limit:.2g}"
         if step.startswith("sampler.step_size"):
-            advice += f": give --space {step}={limit / 100:.1g}:{limit / 3:.1g}"
-    raise Diverged(f"All {len(tuning.trials)} trials diverged ({', '.join(tried)}); {advice}.")
+            advice += (
+                f": give `--space {step}={limit / 100:.1g}:{limit / 3:.1g}` and another `--out`, "
+                "since a search keeps its ranges"
+            )
+    many = len(tuning.trials)
+    whole = "The only trial" if many == 1 else f"All {many} trials"
+    raise Diverged(f"{whole} diverged ({', '.join(tried)}); {advice}.")
 
 
 def _notes(tuning: Tuning, best: Trial | None, over: bool) -> Iterator[str]:

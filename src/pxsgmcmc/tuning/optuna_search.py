@@ -43,6 +43,9 @@ class Tpe:
             )
         self._folder, self._seed = folder, seed
 
+    def check(self, ranges: list[SearchRange]) -> None:
+        """It can search them all."""
+
     def propose(self, tuning: Tuning, count: int, trials: int) -> list[dict[str, float]]:
         """Random settings for a third of the trials, ten at most, then what TPE suggests."""
         study = self._study(len(tuning.trials), startup=min(10, max(2, trials // 3)))

@@ -22,6 +22,10 @@ class Proposer(Protocol):
     name: str
     halving: bool
 
+    def check(self, ranges: list[SearchRange]) -> None:
+        """Raise `UserError` if it cannot search one of the ranges."""
+        ...
+
     def propose(self, tuning: Tuning, count: int, trials: int) -> list[dict[str, float]]:
         """Settings to try next, at most `count`; none if there is nothing left to try.
 
@@ -41,6 +45,11 @@ class BestFirst:
     """
 
     name, halving = "best-first", False
+
+    def check(self, ranges: list[SearchRange]) -> None:
+        """Factors of two do not lead away from zero."""
+        for place in ranges:
+            _axis(place)
 
     def propose(self, tuning: Tuning, count: int, trials: int) -> list[dict[str, float]]:
         """The next points of the lattice."""

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from pxsgmcmc.config import Config, parse_config, write_config
-from pxsgmcmc.config.known_settings import value_at
+from pxsgmcmc.config.known_settings import sections_with, types_at, value_at
 from pxsgmcmc.config.sampler_sections import CyclicalSettings, Groups
-from pxsgmcmc.errors import UserError, one_line
+from pxsgmcmc.errors import UserError, did_you_mean, one_line
 from pxsgmcmc.results import SearchRange
 
 # How far below and above its start a setting is searched, as factors; by the beginning of its name.
@@ -139,6 +139,20 @@ def _range(config: Config, name: str, given: Any) -> SearchRange:
     return SearchRange(
         name=name, low=first[0], high=first[1], start=float(value), whole=whole, first=first
     )
+
+
+def check_names(config: Config, asked: Asked) -> None:
+    """Refuse settings that no configuration has, before anything is measured.
+
+    Whether one is a number is seen later: the pilot may give one friction for each group.
+    """
+    for name in asked:
+        section, _, field = name.rpartition(".")
+        fields = dict.fromkeys(f for kind in types_at(section) for f in kind.__struct_fields__)
+        if field not in fields:
+            known = [f"{section}.{f}" for f in fields] if section else sections_with(field)
+            hint = did_you_mean(name, known or usual_settings(config))
+            raise UserError(f"`tune.space` has no setting {one_line(name)}; {hint}")
 
 
 def check_bounds(asked: Asked) -> None:

@@ -26,6 +26,7 @@ class StartingPoint(NamedTuple):
       where_from: them, in a sentence.
       stable_to: the step size from which instability is predicted; None if that is not known.
       seconds_per_step: a gradient takes at least.
+      seconds_to_start: that building and compiling took, as it does in every trial.
       problem: what is sampled, without test rows.
     """
 
@@ -33,6 +34,7 @@ class StartingPoint(NamedTuple):
     where_from: str
     stable_to: float | None
     seconds_per_step: float
+    seconds_to_start: float
     problem: Problem
 
 
@@ -43,6 +45,7 @@ def starting_point(config: Config, problem: Problem | None = None) -> StartingPo
       config: what is tuned. Samplers whose law is not known begin at their own numbers.
       problem: in place of the one that the configuration names.
     """
+    began = time.monotonic()
     built = build(config, blind=True, problem=problem)
     if built.problem.validation is None:
         raise UserError(
@@ -51,11 +54,11 @@ def starting_point(config: Config, problem: Problem | None = None) -> StartingPo
             "problem)."
         )
     seconds = _seconds_per_step(built)
+    to_start = time.monotonic() - began
     asked = _asking(config)
     if asked is None:
-        return StartingPoint(
-            config, "the settings of the configuration", None, seconds, built.problem
-        )
+        why = "the settings of the configuration"
+        return StartingPoint(config, why, None, seconds, to_start, built.problem)
     try:
         measured = measure_there(dataclasses.replace(built, config=asked))
         found = filled_config(asked, measured)
@@ -63,7 +66,7 @@ def starting_point(config: Config, problem: Problem | None = None) -> StartingPo
         if automatic_settings(config):
             raise
         why = f"the settings of the configuration, since the pilot found none: {error}"
-        return StartingPoint(config, why, None, seconds, built.problem)
+        return StartingPoint(config, why, None, seconds, to_start, built.problem)
     tag = str(found.sampler.__struct_config__.tag)
     friction = getattr(found.sampler, "friction", None)
     if friction is not None and not isinstance(friction, float):
@@ -73,7 +76,7 @@ def starting_point(config: Config, problem: Problem | None = None) -> StartingPo
     )
     assert found.measured is not None
     return StartingPoint(
-        replace(found, measured=None), found.measured.by, limit, seconds, built.problem
+        replace(found, measured=None), found.measured.by, limit, seconds, to_start, built.problem
     )
 
 

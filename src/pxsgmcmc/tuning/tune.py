@@ -137,8 +137,8 @@ def tune(
     with files.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with lock.acquire(folder, say=say):
-        proposer = proposer_named(search, folder, config.seed, say)
         try:
+            proposer = proposer_named(search, folder, config.seed, say)
             book = begin(folder, config, asked, proposer, limits, problem, say)
         except UserError:
             if made:  # nothing is left of a search that was refused
