@@ -53,12 +53,13 @@ MAY_IMPORT = {
     "meta": WORDS | {"chain", "data", "report", "samplers", "store"},
 }
 ANYTHING = {"cli", "__init__", "__main__"}  # they connect the rooms
-# The methods of `Run` hand it to the room above, a configuration that says "auto" or "map" asks the
-# room above for numbers, and a sampler that is given the name of learned weights asks for them; it
-# is imported when that happens.
+# The methods of `Run` hand it to the room above, a configuration or a sampler that says "auto" asks
+# the room above for numbers, a configuration that says "map" for a start, and a sampler that is
+# given the name of learned weights asks for them; it is imported when that happens.
 DOORS = {
     "run": {"evaluate", "export"},
     "config": {"tuning"},
+    "chain": {"tuning"},
     "samplers": {"pretrained"},
 }
 

@@ -3,13 +3,15 @@
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import UserError, check_count, check_number, one_line
 from pxsgmcmc.types import Schedule
+
+AUTO = "auto"  # a step size or friction that `px.sample` or a configuration has measured
 
 
 def constant(value: float) -> Schedule:
@@ -27,7 +29,7 @@ def constant(value: float) -> Schedule:
 class Cyclical:
     """Made by `cyclical`: a schedule that says when it starts again."""
 
-    peak: float
+    peak: Any  # a number, or "auto" until it is measured
     period: int
     lowest: float = 0.0
 
@@ -38,14 +40,15 @@ class Cyclical:
         return self.lowest + (self.peak - self.lowest) * jnp.sin(0.5 * math.pi * left) ** 2
 
 
-def cyclical(peak: float, period: int, *, lowest: float = 0.0) -> Cyclical:
+def cyclical(peak: float | Literal["auto"], period: int, *, lowest: float = 0.0) -> Cyclical:
     """A cosine from `peak` down to nearly `lowest`, started again every `period` steps.
 
     With t = step mod period:  lowest + (peak - lowest) (1 + cos(pi t / period)) / 2.
     A draw is usually taken at the end of each cycle (Zhang et al., 2020).
 
     Args:
-      peak: the largest step size, that of the first step of a cycle.
+      peak: the largest step size, that of the first step of a cycle; "auto" for `px.sample` to
+        measure it.
       period: steps of a cycle.
       lowest: what the step size goes down to.
 
@@ -53,14 +56,21 @@ def cyclical(peak: float, period: int, *, lowest: float = 0.0) -> Cyclical:
       >>> float(cyclical(1e-4, 5_000)(5_000)) == float(cyclical(1e-4, 5_000)(0))
       True
     """
-    peak = check_number("peak", peak, above=0.0)
     period = check_count("period", period, at_least=1)
+    if peak == AUTO:
+        return Cyclical(AUTO, period, check_number("lowest", lowest, at_least=0.0))
+    peak = check_number("peak", peak, above=0.0)
     return Cyclical(peak, period, check_number("lowest", lowest, at_least=0.0, at_most=peak))
 
 
 def as_schedule(value: Any, name: str) -> Schedule:
     """A number or a schedule as a schedule whose values have JAX's default float type."""
     if isinstance(value, Cyclical):
+        if value.peak == AUTO:
+            raise UserError(
+                f'`{name}` can have the peak "auto" in px.sgld, px.sghmc and px.sgnht, whose laws '
+                "are known; give a number here."
+            )
         return value
     if callable(value):
 

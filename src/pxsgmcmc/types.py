@@ -44,6 +44,8 @@ class SamplerFacts(NamedTuple):
       mass: a number, a tree prefix of the position, or a tree with an array for each leaf.
       thermal_momentum: whether the state has a `momentum` that should have the temperature.
       adaptation_steps: steps at the start in which the sampler changes itself.
+      rebuild: makes the sampler from a step size and a friction, where one of them is "auto" and
+        not measured yet; None for one that can be run.
     """
 
     name: str
@@ -55,6 +57,7 @@ class SamplerFacts(NamedTuple):
     mass: Tree = 1.0
     thermal_momentum: bool = False
     adaptation_steps: int = 0
+    rebuild: Callable[[Any, Tree], Any] | None = None
 
 
 class Sampler(NamedTuple):

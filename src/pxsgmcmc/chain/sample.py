@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 
+from pxsgmcmc.chain.automatic import with_measured
 from pxsgmcmc.chain.collection import collection_of
 from pxsgmcmc.chain.execution import Execution
 from pxsgmcmc.chain.process_group import is_first
@@ -57,8 +58,9 @@ def sample(
     same bits again, resumed or not.
 
     Args:
-      sampler: from `px.sghmc` and its like; or, for `on_divergence="retry"`, a function from a
-        factor on the step size to a sampler.
+      sampler: from `px.sghmc` and its like, whose step size and friction can be "auto": they are
+        measured where chain 0 will be, kept in the run, and not measured again with `resume`; or,
+        for `on_divergence="retry"`, a function from a factor on the step size to a sampler.
       position: where to start, expanded or not; a function of a key gives each chain a start of its
         own, without which R-hat cannot notice chains that are caught near their start.
       problem: a `px.Problem`, whose training data are sampled; or any pytree of arrays with one
@@ -124,6 +126,9 @@ def sample(
         chains=tuple(range(chains)),
         execution=execution,
     )
+    if isinstance(sampler, Sampler):
+        say = print if progress and is_first() else None
+        sampling = with_measured(sampling, out, resume=resume, say=say)
     return finish(sampling, out, resume=resume, progress=progress)
 
 

@@ -50,4 +50,9 @@ class Sampling:
             "seed": self.seed,
             "chain": self.chains[place],
         }
-        return "".join(f"{name} = {value}\n" for name, value in settings.items())
+        text = "".join(f"{name} = {value}\n" for name, value in settings.items())
+        if measured := self.facts.get("measured"):
+            text += f"\n[sampler]  # {measured['by']}\nstep_size = {measured['step_size']!r}\n"
+            pairs = ", ".join(f"{name} = {g!r}" for name, g in measured["friction"].items())
+            text += f"friction = {{ {pairs} }}\n" if pairs else ""
+        return text

@@ -9,12 +9,13 @@ Target as h -> 0:  exp(-(U(q) + |m|^2 / (2 M)) / T).
 The paper writes r = -m; the law of the chain is the same. Momentum is carried from draw to draw.
 """
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import check_number
+from pxsgmcmc.samplers._automatic import automatic, is_automatic
 from pxsgmcmc.samplers._mass import check_mass, mass_of
 from pxsgmcmc.schedules import as_schedule
 from pxsgmcmc.tree import (
@@ -48,7 +49,7 @@ class SGHMCState(NamedTuple):
 
 def sghmc(
     potential: Potential,
-    step_size: float | Schedule,
+    step_size: float | Schedule | Literal["auto"],
     *,
     friction: Tree,
     temperature: float = 1.0,
@@ -61,9 +62,10 @@ def sghmc(
 
     Args:
       potential: energy of (position, batch) in full-data units.
-      step_size: a number or a schedule.
+      step_size: a number or a schedule; "auto", or a cyclical one whose peak is, for `px.sample` to
+        measure.
       friction: momentum lost per unit of time, a number or a tree prefix of the position. The
-        published runs use 100 for the base parameters and 1 for the factors.
+        published runs use 100 for the base parameters and 1 for the factors. "auto" to measure it.
       temperature: 1 samples the posterior, 0 is gradient descent with momentum 1 - h g.
       mass: a number, a tree prefix of the position, or an array for each of its leaves.
       noise: factor on the standard deviation of the injected noise, a number or a tree prefix of
@@ -78,6 +80,13 @@ def sghmc(
     Reference:
       Chen, Fox and Guestrin, Stochastic gradient Hamiltonian Monte Carlo, ICML 2014.
     """
+    if is_automatic(step_size, friction):
+        known: dict[str, Any] = {"temperature": temperature, "mass": mass, "noise": noise}
+
+        def rebuild(h: Any, g: Tree) -> Sampler:
+            return sghmc(potential, h, friction=g, **known)
+
+        return automatic("SGHMC", rebuild, potential, step_size, friction, **known)
     step_size = as_schedule(step_size, "step_size")
     check_prefix("friction", friction)
     T = check_number("temperature", temperature, at_least=0.0)

@@ -7,12 +7,13 @@ One step of size h at temperature T, from position q, with a fixed diagonal mass
 Target as h -> 0:  exp(-U(q) / T).
 """
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import check_number
+from pxsgmcmc.samplers._automatic import automatic, is_automatic
 from pxsgmcmc.samplers._mass import check_mass, mass_of
 from pxsgmcmc.schedules import as_schedule
 from pxsgmcmc.tree import broadcast_prefix, check_float_leaves, check_prefix, map_like, normal_like
@@ -38,7 +39,7 @@ class SGLDState(NamedTuple):
 
 def sgld(
     potential: Potential,
-    step_size: float | Schedule,
+    step_size: float | Schedule | Literal["auto"],
     *,
     temperature: float = 1.0,
     mass: Tree = 1.0,
@@ -48,7 +49,8 @@ def sgld(
 
     Args:
       potential: energy of (position, batch) in full-data units.
-      step_size: a number or a schedule.
+      step_size: a number or a schedule; "auto", or a cyclical one whose peak is, for `px.sample` to
+        measure.
       temperature: 1 samples the posterior, 0 is gradient descent.
       mass: a number, a tree prefix of the position, or an array for each of its leaves.
       noise: factor on the standard deviation of the injected noise, a number or a tree prefix of
@@ -63,6 +65,13 @@ def sgld(
     Reference:
       Welling and Teh, Bayesian learning via stochastic gradient Langevin dynamics, ICML 2011.
     """
+    if is_automatic(step_size):
+        known: dict[str, Any] = {"temperature": temperature, "mass": mass, "noise": noise}
+
+        def rebuild(h: Any, _: Tree) -> Sampler:
+            return sgld(potential, h, **known)
+
+        return automatic("SGLD", rebuild, potential, step_size, **known)
     step_size = as_schedule(step_size, "step_size")
     T = check_number("temperature", temperature, at_least=0.0)
     check_mass(mass)

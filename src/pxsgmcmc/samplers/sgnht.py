@@ -19,12 +19,13 @@ second order, and none on a normal target with many coordinates:
     x <- x + h/2 (|m|^2 / (M n) - T),   q <- q + h/2 m / M
 """
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from pxsgmcmc.errors import UserError, check_number, one_line
+from pxsgmcmc.samplers._automatic import automatic, is_automatic
 from pxsgmcmc.samplers._mass import check_mass, mass_of
 from pxsgmcmc.schedules import as_schedule
 from pxsgmcmc.tree import (
@@ -61,7 +62,7 @@ class SGNHTState(NamedTuple):
 
 def sgnht(
     potential: Potential,
-    step_size: float | Schedule,
+    step_size: float | Schedule | Literal["auto"],
     *,
     friction: Tree,
     temperature: float = 1.0,
@@ -73,9 +74,11 @@ def sgnht(
 
     Args:
       potential: energy of (position, batch) in full-data units.
-      step_size: a number or a schedule.
+      step_size: a number or a schedule; "auto", or a cyclical one whose peak is, for `px.sample` to
+        measure.
       friction: noise constant A and start of the thermostat, a number or a tree prefix of the
-        position. Each leaf of it has a thermostat of its own: one number, one thermostat.
+        position. Each leaf of it has a thermostat of its own: one number, one thermostat. "auto" to
+        measure it.
       temperature: what the thermostats hold the momentum at; at 0 no noise is injected.
       integrator: "euler", as published, whose positions are too narrow by a factor near
         1 - h A / 2; or "symmetric", of second order at the same cost.
@@ -93,6 +96,13 @@ def sgnht(
       Leimkuhler and Shang, Adaptive thermostats for noisy gradient systems, SIAM Journal on
       Scientific Computing, 2016.
     """
+    if is_automatic(step_size, friction):
+        known: dict[str, Any] = {"temperature": temperature, "mass": mass, "noise": noise}
+
+        def rebuild(h: Any, g: Tree) -> Sampler:
+            return sgnht(potential, h, friction=g, integrator=integrator, **known)
+
+        return automatic("SGNHT", rebuild, potential, step_size, friction, **known)
     step_size = as_schedule(step_size, "step_size")
     check_prefix("friction", friction)
     T = check_number("temperature", temperature, at_least=0.0)
