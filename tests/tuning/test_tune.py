@@ -169,6 +169,23 @@ def test_without_optuna_the_built_in_search_is_used_and_said(tmp_path, monkeypat
         beginning.proposer_named("tpe", tmp_path, 0, said.append)
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"budget": "30m"}, "`budget` must be a time above 0 in seconds, got '30m'"),
+        ({"budget": float("nan")}, "`budget`"),
+        ({"space": ["prior.variance"]}, "`space` must be a dictionary"),
+        ({"settings": "chain.draws"}, "`settings` must be a dictionary"),
+        ({"space": {"prior.variance": (-1, 1)}}, "above 0 for prior.variance"),
+        ({"engine": "slurmm"}, "cannot be 'slurmm'"),
+    ],
+)
+def test_bad_arguments_in_python_are_named_and_leave_nothing(change, words, tmp_path):
+    with pytest.raises(px.UserError, match=words):
+        px.tune(problem(), out=tmp_path / "a", **change)
+    assert not (tmp_path / "a").exists()
+
+
 def test_a_problem_without_init_or_validation_is_refused(tmp_path):
     with pytest.raises(px.UserError, match="`init`"):
         px.tune(problem(init=None), out=tmp_path / "a")

@@ -1,6 +1,7 @@
 """How a search begins: its limits, who proposes, and where it starts; or the one that was begun."""
 
 import math
+import numbers
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pxsgmcmc.config import Config, write_config
-from pxsgmcmc.errors import UserError, check_count
+from pxsgmcmc.errors import UserError, check_count, one_line
 from pxsgmcmc.problem import Problem
 from pxsgmcmc.progress import clock
 from pxsgmcmc.results import SearchRange, Tuning
@@ -38,8 +39,9 @@ def limits_of(trials: int | None, budget: float | None) -> Limits:
         check_count("trials", trials, at_least=1)
     if budget is None:
         return Limits(TRIALS if trials is None else trials)
-    if not (budget > 0.0 and math.isfinite(budget)):
-        raise UserError(f"`budget` must be a time above 0 in seconds, got {budget!r}.")
+    number = isinstance(budget, numbers.Real) and not isinstance(budget, bool)
+    if not number or not (budget > 0.0 and math.isfinite(budget)):
+        raise UserError(f"`budget` must be a time above 0 in seconds, got {one_line(budget)}.")
     return Limits(MOST_TRIALS if trials is None else trials, budget)
 
 

@@ -124,6 +124,12 @@ def tune(
 
     Example: see `docs/tuning.md`.
     """
+    for name, table in {"settings": settings, "space": space}.items():
+        if not isinstance(table, Mapping | None):
+            raise UserError(
+                f"`{name}` must be a dictionary by the names of settings, such as "
+                f"'prior.variance', got {one_line(table)}."
+            )
     say = say if say is not None else _to_standard_error
     problem = what if isinstance(what, Problem) else None
     config = _with_settings(_config_of(what), settings or {}, problem)
