@@ -1,5 +1,6 @@
 """One place judges a run: a sick chain is never just done, and no two sentences contradict."""
 
+import dataclasses
 import itertools
 import math
 
@@ -84,3 +85,13 @@ def test_an_r_hat_that_few_draws_may_have_by_chance_is_neither_healthy_nor_blame
     for draws, r_hat_of in ((20, 1.4), (100, 1.3)):
         blamed = judge(Evidence(draws=draws, **{of: r_hat_of}))
         assert blamed.healthy is False and "settled" in blamed.warnings[0]
+
+
+def test_a_warm_chain_whose_energy_falls_is_told_to_wait_before_it_takes_smaller_steps():
+    falls = Evidence(draws=40, kinetic={"base": Heat(1.4, 1.0)}, energy_r_hat=2.0)
+    falls = dataclasses.replace(falls, energy_ends=(900.0, 500.0))
+    rises = dataclasses.replace(falls, energy_ends=(500.0, 900.0))
+    settled = dataclasses.replace(falls, energy_r_hat=1.01)
+    first, others = judge(falls).warnings[0], [judge(e).warnings[0] for e in (rises, settled)]
+    assert "its energy still falls, so raise `burn_in`; if it stays warm, lower" in first
+    assert not any("still falls" in warning for warning in others)

@@ -175,11 +175,21 @@ def _kinetic_warnings(e: Evidence) -> Iterator[str]:
                 else "so the draws scatter more than the posterior"
             )
             remedy = "lower `step_size`, or raise `friction` or `batch_size`"
+            if _still_falls(e):
+                remedy = f"its energy still falls, so raise `burn_in`; if it stays warm, {remedy}"
         else:
             what, remedy = "so the momentum has not warmed up", "run longer, or raise `friction`"
         yield (
             f"The kinetic temperature of {group} over the last cycle is {heat}, {what}: {remedy}."
         )
+
+
+def _still_falls(e: Evidence) -> bool:
+    """Whether the chain comes down from its start, which warms it at any step size."""
+    if e.energy_r_hat is None or e.energy_ends is None:
+        return False
+    early, late = e.energy_ends
+    return early > late and e.energy_r_hat > highest_r_hat(e.chains, e.draws)
 
 
 def _configurational_warnings(e: Evidence, hot: bool) -> Iterator[str]:
