@@ -101,6 +101,19 @@ def test_weights_are_repetitions_bit_for_bit_in_any_order(rows):
     assert np.array_equal(weighted.predict_proba(X), plain.predict_proba(X))
 
 
+def test_balanced_classes_take_weights_for_repetitions_too(rows):
+    X, y = rows
+    times = np.where(y == "left", np.arange(60) % 4, 1)
+    repeated = np.repeat(np.arange(60), times)
+    settings = {**SMALL, "class_weight": "balanced"}
+    p = PXClassifier(**settings).fit(X[repeated], y[repeated]).predict_proba(X)
+    weighted = PXClassifier(**settings).fit(X, y, sample_weight=times)
+    assert np.array_equal(weighted.predict_proba(X), p)
+    # Of rows these are three classes, of weights two.
+    unseen = PXClassifier(**settings).fit(X, np.where(times == 0, "nowhere", y), times)
+    assert np.array_equal(unseen.predict_proba(X), p)
+
+
 def test_a_second_fit_of_the_same_shapes_compiles_nothing(classifier, rows, caplog):
     X, y = rows
     before = program_for.cache_info().misses
