@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,3 +85,30 @@ def test_an_r_hat_that_few_draws_may_have_by_chance_is_neither_healthy_nor_blame
     for draws, r_hat_of in ((20, 1.4), (100, 1.3)):
         blamed = judge(Evidence(draws=draws, **{of: r_hat_of}))
         assert blamed.healthy is False and "settled" in blamed.warnings[0]
+
+
+@pytest.mark.parametrize("cut_short", [False, True])
+def test_chains_that_found_their_settings_are_not_told_to_change_them(cut_short):
+    evidence = Evidence(
+        draws=40,
+        setbacks=1,
+        step_size_factor=0.5,
+        kinetic={"base": Heat(2.0, 1.0), "factors": Heat(0.5, 1.0)},
+        configurational={"base": Heat(0.5, 1.0), "factors": Heat(2.0, 1.0)},
+        energy_r_hat=3.0,
+        prediction_r_hat=3.0,
+        effective_draws=2.0,
+        d_bar=0.001,
+        singular_factors=("layer1",),
+        factors=3,
+        found_settings=True,
+        cut_short=cut_short,
+    )
+    advice = " ".join(judge(evidence).warnings)
+    assert "begin anew with another seed" in advice
+    assert ("`max_seconds`" in advice) is cut_short and ("`draws`" in advice) is not cut_short
+    for setting in ("step_size", "friction", "batch_size", "burn_in", "skip", "cycle_length"):
+        assert setting not in advice
+    assert len(judge(evidence).warnings) == len(
+        judge(replace(evidence, found_settings=False)).warnings
+    )
