@@ -1,8 +1,8 @@
 """One place judges a run: a sick chain is never just done, and no two sentences contradict."""
 
-import dataclasses
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,9 +89,36 @@ def test_an_r_hat_that_few_draws_may_have_by_chance_is_neither_healthy_nor_blame
 
 def test_a_warm_chain_whose_energy_falls_is_told_to_wait_before_it_takes_smaller_steps():
     falls = Evidence(draws=40, kinetic={"base": Heat(1.4, 1.0)}, energy_r_hat=2.0)
-    falls = dataclasses.replace(falls, energy_ends=(900.0, 500.0))
-    rises = dataclasses.replace(falls, energy_ends=(500.0, 900.0))
-    settled = dataclasses.replace(falls, energy_r_hat=1.01)
+    falls = replace(falls, energy_ends=(900.0, 500.0))
+    rises = replace(falls, energy_ends=(500.0, 900.0))
+    settled = replace(falls, energy_r_hat=1.01)
     first, others = judge(falls).warnings[0], [judge(e).warnings[0] for e in (rises, settled)]
     assert "its energy still falls, so raise `burn_in`; if it stays warm, lower" in first
     assert not any("still falls" in warning for warning in others)
+
+
+@pytest.mark.parametrize("cut_short", [False, True])
+def test_chains_that_found_their_settings_are_not_told_to_change_them(cut_short):
+    evidence = Evidence(
+        draws=40,
+        setbacks=1,
+        step_size_factor=0.5,
+        kinetic={"base": Heat(2.0, 1.0), "factors": Heat(0.5, 1.0)},
+        configurational={"base": Heat(0.5, 1.0), "factors": Heat(2.0, 1.0)},
+        energy_r_hat=3.0,
+        prediction_r_hat=3.0,
+        effective_draws=2.0,
+        d_bar=0.001,
+        singular_factors=("layer1",),
+        factors=3,
+        found_settings=True,
+        cut_short=cut_short,
+    )
+    advice = " ".join(judge(evidence).warnings)
+    assert "begin anew with another seed" in advice
+    assert ("`max_seconds`" in advice) is cut_short and ("`draws`" in advice) is not cut_short
+    for setting in ("step_size", "friction", "batch_size", "burn_in", "skip", "cycle_length"):
+        assert setting not in advice
+    assert len(judge(evidence).warnings) == len(
+        judge(replace(evidence, found_settings=False)).warnings
+    )

@@ -59,6 +59,9 @@ class Evidence:
       d_bar: the same relative to the length of a draw.
       singular_factors: names of nearly singular factors.
       factors: how many there are.
+      found_settings: whether the chains found step size, friction and lengths themselves, as those
+        of `px.fit` and of estimators do, so that nobody can be told to change them.
+      cut_short: whether `max_seconds` made such chains shorter than they were to be.
     """
 
     status: str = "done"
@@ -78,6 +81,13 @@ class Evidence:
     d_bar: float | None = None
     singular_factors: tuple[str, ...] = ()
     factors: int = 0
+    found_settings: bool = False
+    cut_short: bool = False
+
+    @property
+    def hot(self) -> bool:
+        """Whether a kinetic temperature is above what it should be."""
+        return any(heat.value > heat.expected and heat.off(WARM) for heat in self.kinetic.values())
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -143,24 +153,38 @@ def _energy(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.4g}"
 
 
+def _longer(e: Evidence, by_hand: str) -> str:
+    """What to do about chains that are too short: `by_hand` unless they found their settings."""
+    if not e.found_settings:
+        return by_hand
+    if e.cut_short:
+        return "give a larger `max_seconds`, which cut the chains short"
+    return "ask for more `draws`"
+
+
+def _anew(e: Evidence, by_hand: str) -> str:
+    """What to do about steps that are too long: `by_hand` unless they found their settings."""
+    return "begin anew with another seed" if e.found_settings else by_hand
+
+
 def _warnings(e: Evidence) -> Iterator[str]:
-    hot = any(heat.value > heat.expected and heat.off(WARM) for heat in e.kinetic.values())
     if e.status == "diverged":
         yield f"It diverged: {e.divergence}"
     elif e.setbacks:
         yield (
             f"It diverged and was set back {e.setbacks} time{'s' * (e.setbacks > 1)}, and went on "
-            f"with {e.step_size_factor:g} of the step size: start anew with that."
+            f"with {e.step_size_factor:g} of the step size: {_anew(e, 'start anew with that')}."
         )
     yield from _kinetic_warnings(e)
-    yield from _configurational_warnings(e, hot)
+    yield from _configurational_warnings(e)
     yield from _convergence_warnings(e)
-    yield from _distance_warnings(e, hot)
+    yield from _distance_warnings(e)
     if e.singular_factors:
+        remedy = _anew(e, "raise the friction of the factors, or lower the variance of their prior")
         yield (
             f"{len(e.singular_factors)} of {e.factors} factors are nearly singular "
             f"({e.singular_factors[0]} first), so some directions of the weights cannot move: "
-            "raise the friction of the factors, or lower the variance of their prior."
+            f"{remedy}."
         )
 
 
@@ -174,11 +198,13 @@ def _kinetic_warnings(e: Evidence) -> Iterator[str]:
                 if heat.off(HOT)
                 else "so the draws scatter more than the posterior"
             )
-            remedy = "lower `step_size`, or raise `friction` or `batch_size`"
+            remedy = _anew(e, "lower `step_size`, or raise `friction` or `batch_size`")
             if _still_falls(e):
-                remedy = f"its energy still falls, so raise `burn_in`; if it stays warm, {remedy}"
+                longer = _longer(e, "raise `burn_in`")
+                remedy = f"its energy still falls, so {longer}; if it stays warm, {remedy}"
         else:
-            what, remedy = "so the momentum has not warmed up", "run longer, or raise `friction`"
+            what = "so the momentum has not warmed up"
+            remedy = _longer(e, "run longer, or raise `friction`")
         yield (
             f"The kinetic temperature of {group} over the last cycle is {heat}, {what}: {remedy}."
         )
@@ -192,23 +218,25 @@ def _still_falls(e: Evidence) -> bool:
     return early > late and e.energy_r_hat > highest_r_hat(e.chains, e.draws)
 
 
-def _configurational_warnings(e: Evidence, hot: bool) -> Iterator[str]:
+def _configurational_warnings(e: Evidence) -> Iterator[str]:
     for group, heat in e.configurational.items():
         if not heat.off(CONFIGURATIONAL_OFF):
             continue
         if heat.value < heat.expected:
-            why = "the weights have not spread out as far as the posterior does: run longer"
-        elif hot:
+            longer = _longer(e, "run longer")
+            why = f"the weights have not spread out as far as the posterior does: {longer}"
+        elif e.hot:
             why = "which comes of the kinetic temperature"
         else:
-            why = "the weights are still on their way: leave out early draws, or run longer"
+            longer = _longer(e, "leave out early draws, or run longer")
+            why = f"the weights are still on their way: {longer}"
         yield f"The configurational temperature of {group} is {heat}; {why}."
 
 
 def _convergence_warnings(e: Evidence) -> Iterator[str]:
     who = "the chains disagree" if e.chains > 1 else "its halves disagree"
     limit = highest_r_hat(e.chains, e.draws)
-    remedy = "leave out early draws (`skip`), raise `burn_in`, or run longer"
+    remedy = _longer(e, "leave out early draws (`skip`), raise `burn_in`, or run longer")
     if e.energy_r_hat is not None and math.isnan(e.energy_r_hat):
         yield "The energy never changes: the chain stands still, or the energy is not reported."
     elif e.energy_r_hat is not None and e.energy_r_hat > limit:
@@ -229,7 +257,7 @@ def _convergence_warnings(e: Evidence) -> Iterator[str]:
     if e.effective_draws is not None and e.effective_draws < ESS_SHARE * total:
         yield (
             f"The {total} draws are worth about {e.effective_draws:.0f} independent ones for a "
-            "typical prediction: put more steps between draws (`cycle_length`)."
+            f"typical prediction: {_longer(e, 'put more steps between draws (`cycle_length`)')}."
         )
 
 
@@ -259,12 +287,13 @@ def highest_r_hat(chains: int, draws: int) -> float:
     return max(R_HAT, math.sqrt((n - 1 + F) / n))
 
 
-def _distance_warnings(e: Evidence, hot: bool) -> Iterator[str]:
+def _distance_warnings(e: Evidence) -> Iterator[str]:
     if e.moved == 0.0:
         yield "The chain does not move: consecutive draws are the same."
     elif e.d_bar is not None and e.d_bar < D_BAR:
-        step = "" if hot else "raise `step_size`, or "
+        step = "" if e.hot else "raise `step_size`, or "
+        remedy = _longer(e, f"{step}put more steps between draws (`cycle_length`)")
         yield (
             f"Consecutive draws are only {e.d_bar:.2g} of their length apart (independent ones: "
-            f"1.4): {step}put more steps between draws (`cycle_length`)."
+            f"1.4): {remedy}."
         )

@@ -44,6 +44,32 @@ def test_what_a_callback_raises_is_said_once_and_changes_no_bit(capsys):
     assert "RuntimeError: no network" in said
 
 
+def test_an_error_that_cannot_say_what_it_is_does_not_hurt_either(capsys):
+    class Speechless(Exception):
+        def __str__(self):
+            raise KeyError("no words")
+
+    def broken(event):
+        raise Speechless
+
+    assert run(broken, progress="plain").status == "done"
+    assert "this is said once: Speechless" in capsys.readouterr().err
+
+
+def test_what_one_callback_does_to_its_event_the_next_does_not_see():
+    seen = []
+
+    def first(event):
+        event.weights.clear()
+        event.facts.clear()
+
+    def second(event):
+        seen.append((event.kind, list(event.weights), "energy" in event.facts))
+
+    run(first, second)
+    assert ("draw", ["w"], True) in seen and all(facts for *_, facts in seen)
+
+
 def test_a_callback_cannot_change_what_is_kept():
     def meddling(event):
         event.facts.clear()

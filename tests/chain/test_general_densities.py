@@ -22,7 +22,7 @@ def start(key):
 
 def go(draws, **options):
     settings = {"cycle_length": 2, "burn_in": 60, "chains": 2, "progress": False} | options
-    return px.sample(adapted(), start, draws=draws, **settings)
+    return px.sample(adapted(), settings.pop("position", start), draws=draws, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +94,10 @@ def test_adaptation_that_was_stopped_in_the_middle_goes_on_bit_for_bit(run, tmp_
                 cycle_length=1,
             ),
             "`problem` must be given",
+        ),
+        (
+            lambda: go(2, position={"x": jnp.full(3, jnp.nan)}),
+            "`apply`, or a log density of your own, turns into infinities or NaN",
         ),
         (lambda: px.from_log_density(3.0), "`log_density` must be a function"),
         (lambda: px.from_log_density(lambda q: q)(jnp.ones(2)), "one number, got shape (2,)"),

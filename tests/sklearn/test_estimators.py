@@ -23,12 +23,10 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 import pxsgmcmc as px  # noqa: E402
 from pxsgmcmc.errors import UserError  # noqa: E402
-from pxsgmcmc.health import Evidence, judge  # noqa: E402
 from pxsgmcmc.run.health import last_cycle_temperatures  # noqa: E402
 from pxsgmcmc.sklearn import PXClassifier, PXRegressor  # noqa: E402
 from pxsgmcmc.sklearn.programs import program_for  # noqa: E402
 from pxsgmcmc.sklearn.regressor import NOISE_FLOOR  # noqa: E402
-from pxsgmcmc.sklearn.verdict import REMEDIES  # noqa: E402
 
 SMALL = {"network": (4,), "draws": 4, "chains": 2, "random_state": 0}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -101,6 +99,19 @@ def test_weights_are_repetitions_bit_for_bit_in_any_order(rows):
     assert np.array_equal(weighted.predict_proba(X), plain.predict_proba(X))
 
 
+def test_balanced_classes_take_weights_for_repetitions_too(rows):
+    X, y = rows
+    times = np.where(y == "left", np.arange(60) % 4, 1)
+    repeated = np.repeat(np.arange(60), times)
+    settings = {**SMALL, "class_weight": "balanced"}
+    p = PXClassifier(**settings).fit(X[repeated], y[repeated]).predict_proba(X)
+    weighted = PXClassifier(**settings).fit(X, y, sample_weight=times)
+    assert np.array_equal(weighted.predict_proba(X), p)
+    # Of rows these are three classes, of weights two.
+    unseen = PXClassifier(**settings).fit(X, np.where(times == 0, "nowhere", y), times)
+    assert np.array_equal(unseen.predict_proba(X), p)
+
+
 def test_a_second_fit_of_the_same_shapes_compiles_nothing(classifier, rows, caplog):
     X, y = rows
     before = program_for.cache_info().misses
@@ -168,6 +179,8 @@ def test_a_larger_number_of_draws_extends_a_fit_bit_for_bit(rows, tmp_path):
         fitted.set_params(draws=6).fit(X, y)
         assert len(fitted.run_) == 12
         assert np.array_equal(fitted.predict_proba(X), at_once.predict_proba(X)), out
+    with pytest.raises(UserError, match=r"`draws` must be at least 6, which the run has"):
+        fitted.set_params(draws=5).fit(X, y)
     with pytest.raises(UserError, match=r"`out` holds a run already.*`warm_start=True`"):
         PXClassifier(**SMALL, out=out).fit(X, y)
     with pytest.raises(UserError, match="other training data"):
@@ -196,18 +209,6 @@ def test_a_run_directory_predicts_elsewhere_without_its_problem(regressor, rows,
         PXClassifier(**{**SMALL, "network": _own("pair")}, out=out).fit(X, y)
         with pytest.raises(UserError, match="`predict` needs to know the problem"):
             px.open(out).predict(x)
-
-
-def test_an_unhealthy_chain_is_told_with_a_remedy(rows):
-    X, _ = rows
-    with pytest.warns(ConvergenceWarning, match="more `draws` or a larger `max_seconds`"):
-        # No time: one draw a step, which are nearly the same.
-        PXRegressor((4,), draws=10, chains=2, max_seconds=1e-3, random_state=0).fit(X, X[:, 0])
-
-
-def test_chains_that_were_set_back_are_called_so_and_not_told_to_run_longer():
-    found = REMEDIES.sentence(judge(Evidence(draws=20, setbacks=1)), setbacks=1)
-    assert found.startswith("not healthy: set back 1 time. Fit again with another `random_state`")
 
 
 @pytest.mark.parametrize("target", ["a line", "a constant"])

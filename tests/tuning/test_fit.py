@@ -159,7 +159,7 @@ def test_a_network_without_finite_outputs_is_said_in_a_sentence():
 
 
 def test_too_little_time_ends_with_a_warning_that_says_what_to_do():
-    with pytest.warns(px.ChainWarning, match="draws"):
+    with pytest.warns(px.ChainWarning, match="`max_seconds` cut the chains short: give"):
         px.fit(classes(), draws=10, chains=2, max_seconds=0.001, progress=False)
 
 

@@ -75,11 +75,8 @@ class WatchedRecord:
     ) -> None:
         """Keep a draw."""
         self._record.commit_draw(arrays, step=step, energy=energy, **facts)
-        views = {name: array.view() for name, array in arrays.items()}
-        for view in views.values():
-            view.flags.writeable = False
         draw_facts = {"step": step, "energy": energy, **facts}
-        self._tell("draw", step, draw_facts, len(self._record.draws), views)
+        self._tell("draw", step, draw_facts, len(self._record.draws), arrays)
 
     def _tell(
         self,
@@ -90,14 +87,29 @@ class WatchedRecord:
         weights: Mapping[str, np.ndarray],
     ) -> None:
         for place, callback in enumerate(self._callbacks):
-            event = Event(kind, self._chain, step, copy.deepcopy(dict(facts)), number, weights)
+            own = copy.deepcopy(dict(facts)), number, _read_only(weights)
             try:
-                callback(event)
+                callback(Event(kind, self._chain, step, *own))
             except Exception as error:
                 if place not in self._failed:
                     self._failed.add(place)
                     name = printable(getattr(callback, "__name__", type(callback).__name__), 60)
                     self._say(
                         f"The callback {name!r} failed and the chain goes on; this is said once: "
-                        f"{type(error).__name__}: {printable(error, 200)}"
+                        f"{type(error).__name__}{_words(error)}"
                     )
+
+
+def _read_only(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    views = {name: array.view() for name, array in arrays.items()}
+    for view in views.values():
+        view.flags.writeable = False
+    return views
+
+
+def _words(error: Exception) -> str:
+    """What an error says of itself, if it can."""
+    try:
+        return f": {printable(error, 200)}"
+    except Exception:  # its `__str__` is other people's, too
+        return ""

@@ -85,6 +85,6 @@ def check_first_energy(energy: float) -> None:
     if not math.isfinite(energy):
         raise UserError(
             "The energy is not finite before the first step, so the input is to blame, not the "
-            "step size: look for values that `apply` turns into infinities or NaN, and at "
-            "`position` itself."
+            "step size: look for values that `apply`, or a log density of your own, turns into "
+            "infinities or NaN, and at `position` itself."
         )

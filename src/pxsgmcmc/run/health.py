@@ -34,6 +34,7 @@ def evidence_on(run: Any) -> Evidence:
     if settled:
         third = max(1, draws // 3)
         ends = (float(energies[:, :third].mean()), float(energies[:, -third:].mean()))
+    found = _found(run.origin)
     return Evidence(
         status=run.status,
         divergence=next((p["divergence"] for p in progress if "divergence" in p), ""),
@@ -45,7 +46,17 @@ def evidence_on(run: Any) -> Evidence:
         kinetic=last_cycle_temperatures(run),
         energy_r_hat=float(r_hat(energies)) if settled else None,
         energy_ends=ends,
+        found_settings=found is not None,
+        cut_short=found is not None and found.get("cut_short") is True,
     )
+
+
+def _found(origin: dict[str, Any]) -> dict[str, Any] | None:
+    """What a manifest says of settings that chains found themselves; None of any others."""
+    for made_by in ("fit", "estimator"):
+        if isinstance(facts := origin.get(made_by), dict):
+            return facts
+    return None
 
 
 def _accepted(progress: dict[str, Any]) -> Iterator[str]:

@@ -32,7 +32,8 @@ class PXClassifier(ClassifierMixin, PXEstimator):
       chains: how many chains, which judge each other.
       max_seconds: about how long `fit` may take; chains are cut short for it, and the warning says
         so if they were not long enough.
-      class_weight: "balanced", or class -> weight, multiplied into the weights of rows.
+      class_weight: "balanced", or class -> weight, multiplied into the weights of rows. Balanced,
+        all classes have the same total weight, and together the one that they had.
       random_state: seed of everything random.
       out: run directory to write the draws to; None keeps them in memory.
       warm_start: go on with the last fit, or with the run in `out`, up to `draws` draws; data and
@@ -106,7 +107,7 @@ class PXClassifier(ClassifierMixin, PXEstimator):
             allow_all_zero_weights=False,
         )  # fmt: skip
         if self.class_weight is not None:
-            weights = weights * compute_sample_weight(self.class_weight, y)
+            weights = weights * self._weights_by_class(y, weights)
         self.classes_, labels = np.unique(y[weights > 0.0], return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -145,6 +146,16 @@ class PXClassifier(ClassifierMixin, PXEstimator):
         for draw in logits:
             collector.add(slice(0, logits.shape[1]), draw)
         return collector.finish(len(logits))
+
+    def _weights_by_class(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """What `class_weight` says of each row, (rows,)."""
+        if not isinstance(self.class_weight, str) or self.class_weight != "balanced":
+            return compute_sample_weight(self.class_weight, y)
+        # scikit-learn counts rows; here one of weight 2 counts as two, and one of weight 0 as none.
+        _, labels = np.unique(y, return_inverse=True)
+        totals = np.bincount(labels, weights)
+        each = weights.sum() / np.count_nonzero(totals) / np.where(totals > 0.0, totals, 1.0)
+        return each[labels]
 
     def _likelihood(self) -> Any:
         return categorical()

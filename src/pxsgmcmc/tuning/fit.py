@@ -33,7 +33,9 @@ from pxsgmcmc.types import Batch, Tree
 
 FACTORS = 1  # on each side of every layer
 REMEDIES = Remedies(
-    longer="Give a larger `max_seconds`, or ask for more `draws`; `run.verdict` has the details.",
+    longer="Ask for more `draws`; `run.verdict` has the details.",
+    cut_short="`max_seconds` cut the chains short: give a larger one; `run.verdict` has the "
+    "details.",
     anew="Fit again with another `seed`, or with inputs of size about one; `run.verdict` has the "
     "details.",
     diverged="Fit again with another `seed`, with inputs of size about one, or from smaller "
@@ -126,7 +128,7 @@ def fit(
     verdict = run.verdict
     if verdict.healthy is False:
         # The wrapper that keeps a Ctrl-C lies between here and the caller.
-        warnings.warn(REMEDIES.sentence(verdict, evidence_on(run).setbacks), ChainWarning, 3)
+        warnings.warn(REMEDIES.sentence(verdict, evidence_on(run)), ChainWarning, 3)
     elif progress:
         print(f"{run.summary}; {verdict.headline}")
     return run

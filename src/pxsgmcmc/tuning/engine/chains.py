@@ -1,6 +1,7 @@
 """Chains that find their own settings: an ordinary run, by the ordinary loop."""
 
 import dataclasses
+import math
 import time
 from signal import SIGINT
 from typing import Any
@@ -117,6 +118,10 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
             for record in records:
                 record.update("running", draws=collection.draws)
             runner.run()
+        elif any(record.status != "done" for record in records):
+            # Interrupted on the way to more draws than are wanted now.
+            for record in records:
+                record.update("done", draws=collection.draws)
     finally:
         for record in records:
             record.close()
@@ -159,7 +164,13 @@ def _found(request: Request, stepper: Stepper, positions: Tree) -> Any:
         step_seconds=(time.monotonic() - began) / timed,
         seconds=request.ends - time.monotonic(),
     )
-    facts = {**found.settings._asdict(), "settling_steps": taken, "found": found.sentence}
+    unhurried = run_lengths(found.memory, request.draws, step_seconds=0.0, seconds=math.inf)
+    facts = {
+        **found.settings._asdict(),
+        "settling_steps": taken,
+        "found": found.sentence,
+        "cut_short": collection != unhurried,
+    }
     return state, found.settings, collection, facts
 
 

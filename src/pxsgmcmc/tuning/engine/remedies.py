@@ -6,25 +6,31 @@ from typing import NamedTuple
 
 from pxsgmcmc.chain.divergence import ADVICE
 from pxsgmcmc.errors import Diverged
+from pxsgmcmc.health import Evidence
 from pxsgmcmc.results import Verdict
 
 
 class Remedies(NamedTuple):
     """Sentences that name arguments which the caller has."""
 
-    longer: str  # for chains that have not settled, or are off their temperature
-    anew: str  # for chains that were set back on the way, which longer ones do not mend
+    longer: str  # for chains that have not settled
+    cut_short: str  # for those that had no time to
+    anew: str  # for chains that were set back or are too hot, which longer ones do not mend
     diverged: str  # for chains that diverged whatever the step size
 
-    def sentence(self, verdict: Verdict, setbacks: int) -> str:
+    def sentence(self, verdict: Verdict, evidence: Evidence) -> str:
         """The headline of a verdict, and what to do.
 
         Example:
           >>> verdict = Verdict(healthy=False, headline="not healthy: energy R-hat 2")
-          >>> Remedies("Run longer.", "Run again.", "").sentence(verdict, setbacks=0)
+          >>> Remedies("Run longer.", "", "Run again.", "").sentence(verdict, Evidence())
           'not healthy: energy R-hat 2. Run longer.'
         """
-        return f"{verdict.headline}. {self.anew if setbacks else self.longer}"
+        if evidence.setbacks:
+            return f"{verdict.headline}. {self.anew}"
+        if evidence.cut_short:
+            return f"{verdict.headline}. {self.cut_short}"
+        return f"{verdict.headline}. {self.anew if evidence.hot else self.longer}"
 
     @contextmanager
     def for_divergence(self) -> Iterator[None]:
