@@ -26,6 +26,7 @@ from pxsgmcmc.cli.startup_checks import (
 )
 from pxsgmcmc.jobs.job import Job, Stage
 from pxsgmcmc.jobs.local import JobMessage
+from pxsgmcmc.jobs.queued import LOCKED
 from pxsgmcmc.jobs.sheet import read_sheet
 from pxsgmcmc.jobs.slurm import requeue_this_job
 from pxsgmcmc.jobs.work import work
@@ -76,7 +77,10 @@ def main_of_queue(folder: str, number: str, parent: str = "") -> int:
     sheet.forget_end(place)
     # Seldom enough for a shared file system with a thousand jobs on it.
     code = cli.guarded(lambda: _do(sheet.job(place), lambda stage: Teller(stage, 5.0)))
-    sheet.write_end(place, code)
+    # One that lost its place may end late: it does not speak over the attempt that took it, and
+    # whoever looked after both may have removed the sheet.
+    if code != LOCKED or (sheet.folder.exists() and sheet.end(place) is None):
+        sheet.write_end(place, code)
     if code >= 128 and sheet.facts.engine == "slurm" and not sheet.stopping:
         requeue_this_job()
     return code
