@@ -59,10 +59,24 @@ def numbers():
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory):
+def told():
+    """What a callback was told of `fitted`."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory, told):
     """A run of two chains, in a folder."""
     out = tmp_path_factory.mktemp("fitted") / "run"
-    return px.fit(classes(), draws=10, chains=2, out=out, max_seconds=1e6, progress=False)
+    options = {"max_seconds": 1e6, "progress": False, "callbacks": [told.append]}
+    return px.fit(classes(), draws=10, chains=2, out=out, **options)
+
+
+def test_callbacks_are_told_every_draw_of_every_chain(fitted, told):
+    draws = [(event.chain, event.number) for event in told if event.kind == "draw"]
+    assert sorted(draws) == [(chain, n) for chain in (0, 1) for n in range(1, 11)]
+    energies = [event.facts["energy"] for event in told if event.kind == "draw"]
+    assert sorted(energies) == sorted(fitted.energies.ravel())
 
 
 def test_nothing_is_wrong_with_a_run_without_a_single_setting(fitted):
@@ -187,6 +201,7 @@ def test_what_fit_advises_are_arguments_that_it_has(monkeypatch):
         ({"seed": -1}, "`seed`"),
         ({"max_seconds": 0}, "`max_seconds`"),
         ({"max_seconds": "long"}, "`max_seconds`"),
+        ({"callbacks": print}, "`callbacks` must be a list"),
     ],
 )
 def test_bad_arguments_are_named_before_anything_is_run(change, words):

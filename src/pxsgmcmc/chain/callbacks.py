@@ -45,6 +45,21 @@ def check_callbacks(callbacks: Any) -> None:
             raise UserError(f"`callbacks` must hold functions, got {one_line(callback)}.")
 
 
+def watched(
+    records: Sequence[Any],
+    chains: Sequence[int],
+    callbacks: Sequence[Callback],
+    say: Callable[[str], None],
+) -> list[Any]:
+    """Records of these chains that tell callbacks what they keep; as they are if there are none."""
+    if not callbacks:
+        return list(records)
+    return [
+        WatchedRecord(record, chain, callbacks, say)
+        for record, chain in zip(records, chains, strict=True)
+    ]
+
+
 class WatchedRecord:
     """A record of a chain that tells callbacks what it keeps; all else is the record's own.
 

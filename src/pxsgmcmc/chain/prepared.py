@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from pxsgmcmc.chain import provenance
 from pxsgmcmc.chain.batches import Batches
-from pxsgmcmc.chain.callbacks import WatchedRecord
+from pxsgmcmc.chain.callbacks import watched
 from pxsgmcmc.chain.data_placement import data_size
 from pxsgmcmc.chain.divergence import DivergenceWatch
 from pxsgmcmc.chain.executors import Advance, Executor, faster_executor
@@ -168,12 +168,8 @@ class Prepared:
         state = states[0]
         if len(group) > 1:
             state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-        if execution.callbacks:
-            watched: list[Any] = [
-                WatchedRecord(record, sampling.chains[place], execution.callbacks, progress.say)
-                for record, place in zip(records, group, strict=True)
-            ]
-            records = watched
+        numbers = [sampling.chains[place] for place in group]
+        records = watched(records, numbers, execution.callbacks, progress.say)
         chains = [
             ChainUnderWay(record, self.batches[place], DivergenceWatch(size(self.positions[place])))
             for record, place in zip(records, group, strict=True)

@@ -3,12 +3,14 @@
 import inspect
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
+from pxsgmcmc.chain.callbacks import Callback, check_callbacks
 from pxsgmcmc.chain.graceful_stop import kept_ctrl_c
 from pxsgmcmc.errors import ChainWarning, UserError, check_count, check_number, one_line
 from pxsgmcmc.problem import NETWORK, Problem
@@ -55,6 +57,7 @@ def fit(
     resume: bool = False,
     max_seconds: float = 60.0,
     progress: Show = True,
+    callbacks: Sequence[Callback] = (),
 ) -> Run:
     """Sample the posterior of a network with settings that are found by measurement.
 
@@ -79,6 +82,8 @@ def fit(
       max_seconds: about how long it may take, finding the settings included. Networks too large for
         that end with a verdict that says so.
       progress: show it; "plain" for lines even on a terminal.
+      callbacks: functions of a `px.Event`, told every chunk and every draw once the settings are
+        found; what they raise is said, and the chains go on.
 
     Returns:
       The run, as from `px.sample`.
@@ -92,6 +97,7 @@ def fit(
     check_count("draws", draws, at_least=1)
     check_count("chains", chains, at_least=1)
     check_count("seed", seed)
+    check_callbacks(callbacks)
     folder = None if out is None else Path(out)
     if not resume:
         check_free(folder, "give `resume=True`")
@@ -116,6 +122,7 @@ def fit(
             ends=ends,
             out=folder,
             from_prior=program.spec.slow and params is None,
+            callbacks=callbacks,
         )
         records = begun_records(folder, chains, shown) if resume and folder is not None else None
         if records is not None:

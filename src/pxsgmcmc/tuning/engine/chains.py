@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from pxsgmcmc.chain.batches import Batches
+from pxsgmcmc.chain.callbacks import watched
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.divergence import DivergenceWatch, check_first_energy
 from pxsgmcmc.chain.groups import by_group
@@ -99,9 +100,10 @@ def run_chains(request: Request, records: list[Record] | None, progress: Progres
         # Shapes alone: what the numbers are is in the saved states.
         state = _beginning(program, SGHMCState(None, stacked, stacked))  # pyright: ignore[reportArgumentType]
     stepper = dataclasses.replace(stepper, masses=settings.masses, last_layer=settings.last_layer)
+    told = watched(records, range(spec.chains), request.callbacks, progress.say)
     chains = [
         ChainUnderWay(record, stream, DivergenceWatch(size(first), energy_jump=THROWN))
-        for record, stream in zip(records, stepper.streams, strict=True)
+        for record, stream in zip(told, stepper.streams, strict=True)
     ]
     runner = Runner(
         lambda factor: _Advance(stepper, settings, factor),  # pyright: ignore

@@ -1,9 +1,11 @@
 """Where chains keep their draws, and whether they may go on."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pxsgmcmc.chain import provenance
+from pxsgmcmc.chain.callbacks import Callback
 from pxsgmcmc.chain.collection import Collection
 from pxsgmcmc.chain.record import MemoryRecord
 from pxsgmcmc.chain.under_way import Record
@@ -43,6 +45,7 @@ class Request(NamedTuple):
       ends: about when to be ready, by the monotonic clock.
       out: run directory, or None.
       from_prior: chains start at draws of the default prior instead, factors included.
+      callbacks: told of every chunk and every draw.
     """
 
     program: Program
@@ -58,6 +61,7 @@ class Request(NamedTuple):
     ends: float
     out: Path | None
     from_prior: bool = False
+    callbacks: Sequence[Callback] = ()
 
 
 def begin_records(
