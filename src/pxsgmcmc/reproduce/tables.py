@@ -204,7 +204,7 @@ def _notes(
             for label, kept in records.items()
         }
         named = [f"{label} {bad} of {len(records[label])}" for label, bad in of.items() if bad]
-        notes.append(f"Not healthy: {', '.join(named)}.")
+        notes.append(f"Not healthy: {listed(named)}.")
     if planner.scale.name != "paper" and experiment.published:
         notes.append(
             "Published values are of another size: who is ahead can be compared, not how much."
@@ -228,5 +228,15 @@ def _seeds(records: Mapping[str, Sequence[Record]]) -> str:
         count = next(iter(by_count))
         seeds = f"{count} seed{'s' * (count != 1)} each"
         return f"{seeds}; ± is the standard deviation over them." if count > 1 else f"{seeds}."
-    parts = [f"{n} seed{'s' * (n != 1)}: {', '.join(names)}" for n, names in by_count.items()]
-    return f"{'; '.join(parts)}. ± is the standard deviation over seeds."
+    parts = [f"{n} seed{'s' * (n != 1)}: {listed(names)}." for n, names in by_count.items()]
+    return f"{' '.join(parts)} ± is the standard deviation over seeds."
+
+
+def listed(labels: Sequence[str]) -> str:
+    """Labels one after the other, told apart also where they have commas themselves.
+
+    Example:
+      >>> listed(["SGLD", "SGHMC"]), listed(["c=0, d=0", "c=1, d=0"])
+      ('SGLD, SGHMC', 'c=0, d=0; c=1, d=0')
+    """
+    return ("; " if any("," in label for label in labels) else ", ").join(labels)
